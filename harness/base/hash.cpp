@@ -1,0 +1,67 @@
+#include "harness/base/hash.hpp"
+
+#include <openssl/evp.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+#include "harness/base/error.hpp"
+#include "harness/base/text.hpp"
+
+namespace harness {
+
+struct Sha256::State {
+  EVP_MD_CTX* context = EVP_MD_CTX_new();
+  ~State() { EVP_MD_CTX_free(context); }
+};
+
+Sha256::Sha256() : state_(std::make_unique<State>()) {
+  if (EVP_DigestInit_ex(state_->context, EVP_sha256(), nullptr) != 1) {
+    throw Error("SHA-256", "the crypto library refuses it");
+  }
+}
+
+Sha256::~Sha256() = default;
+
+void Sha256::update(const void* data, std::size_t size) {
+  EVP_DigestUpdate(state_->context, data, size);
+}
+
+std::string Sha256::hex() {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int size = 0;
+  EVP_DigestFinal_ex(state_->context, digest.data(), &size);
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (unsigned int i = 0; i < size; ++i) {
+    text += kDigits[digest[i] >> 4];
+    text += kDigits[digest[i] & 15];
+  }
+  return text;
+}
+
+std::string sha256_hex(std::string_view content) {
+  Sha256 hash;
+  hash.update(content.data(), content.size());
+  return hash.hex();
+}
+
+std::string sha256_of_file(const std::filesystem::path& path) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
+                                                             &std::fclose);
+  if (!file) throw Error(printable(path.string()), std::strerror(errno));
+  Sha256 hash;
+  std::vector<char> buffer(1 << 20);
+  while (true) {
+    const std::size_t n = std::fread(buffer.data(), 1, buffer.size(), file.get());
+    if (n == 0) break;
+    hash.update(buffer.data(), n);
+  }
+  if (std::ferror(file.get()) != 0) throw Error(printable(path.string()), std::strerror(errno));
+  return hash.hex();
+}
+
+}  // namespace harness

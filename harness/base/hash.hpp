@@ -1,0 +1,31 @@
+// SHA-256, as lower-case hex.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace harness {
+
+/// Incremental SHA-256.
+class Sha256 {
+ public:
+  Sha256();
+  ~Sha256();
+  Sha256(const Sha256&) = delete;
+  Sha256& operator=(const Sha256&) = delete;
+  void update(const void* data, std::size_t size);
+  /// 64 hex digits; the object is used up.
+  std::string hex();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+std::string sha256_hex(std::string_view content);
+/// Streams the file; throws Error when it cannot be read.
+std::string sha256_of_file(const std::filesystem::path& path);
+
+}  // namespace harness

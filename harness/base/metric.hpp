@@ -1,0 +1,53 @@
+// Vocabulary shared by the runner, the result file and the reports: a metric is a tagged series of
+// samples with a unit and a direction. Printers format by unit and never know a metric by name.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace harness {
+
+/// Which way a metric improves.
+enum class Direction { kLower, kHigher, kNone };
+
+/// One measured value. `value` is empty when the measurement was not finite; `reason` then says why.
+struct Sample {
+  std::int64_t step = 0;          ///< 1-based step number within the run, warm-up included
+  bool warmup = false;            ///< recorded, but left out of the summary
+  std::optional<double> value{};  ///< in the metric's unit
+  std::string reason{};           ///< why `value` is missing
+};
+
+/// An estimate with its interval. `low`/`high` are empty when n is too small for `confidence`.
+struct Interval {
+  double center = 0;
+  std::optional<double> low{};
+  std::optional<double> high{};
+  double confidence = 0;  ///< achieved, at least what was asked for; 0 without an interval
+};
+
+/// Summary of the samples after warm-up.
+struct Summary {
+  std::int64_t n = 0;
+  std::optional<Interval> median{};
+  std::optional<double> min{};
+  std::optional<double> max{};
+  std::optional<double> p90{};  ///< only where n supports it
+  std::optional<double> p99{};  ///< only where n supports it
+};
+
+/// `tag` is dotted, general to special: `time.step`, `time.phase.forward`, `loss.total`.
+/// `unit` is one of: s, samples/s, B, FLOP/s, B/s, 1 (plain number).
+struct Metric {
+  std::string tag{};
+  std::string unit{};
+  Direction direction = Direction::kNone;
+  std::string description{};
+  std::vector<Sample> samples{};
+  Summary summary{};
+  std::vector<std::string> warnings{};
+};
+
+}  // namespace harness

@@ -1,0 +1,148 @@
+#include "harness/base/text.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <numeric>
+
+namespace harness {
+namespace {
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t above = row[j];
+      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+template <class Number>
+std::optional<Number> parse_whole(std::string_view text) {
+  Number value{};
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, value);
+  if (parsed.ec != std::errc{} || parsed.ptr != end || text.empty()) return std::nullopt;
+  return value;
+}
+
+std::string scaled(double value, double base, const std::vector<const char*>& prefixes,
+                   std::string_view unit) {
+  std::size_t i = 0;
+  while (std::abs(value) >= base && i + 1 < prefixes.size()) {
+    value /= base;
+    ++i;
+  }
+  const int digits = std::abs(value) >= 100 ? 0 : std::abs(value) >= 10 ? 1 : 2;
+  return fmt::format("{:.{}f} {}{}", value, digits, prefixes[i], unit);
+}
+
+}  // namespace
+
+std::vector<std::string> nearest_names(const std::string& name,
+                                       const std::vector<std::string>& candidates) {
+  // Long input is no typing slip; capping it also bounds the quadratic distance.
+  if (name.size() > 64) return {};
+  std::vector<std::pair<std::size_t, std::string>> scored;
+  for (const std::string& candidate : candidates) {
+    const std::size_t distance = edit_distance(name, candidate);
+    const bool contained = name.size() >= 3 && candidate.find(name) != std::string::npos;
+    if (contained || distance <= std::max<std::size_t>(2, candidate.size() / 3)) {
+      scored.emplace_back(contained ? 0 : distance, candidate);
+    }
+  }
+  std::stable_sort(scored.begin(), scored.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::string> names;
+  for (const auto& entry : scored) {
+    if (names.size() < 3) names.push_back(entry.second);
+  }
+  return names;
+}
+
+std::string did_you_mean(const std::string& name, const std::vector<std::string>& candidates) {
+  const std::vector<std::string> near = nearest_names(name, candidates);
+  if (!near.empty()) return "did you mean " + join(near, ", ") + "?";
+  return candidates.empty() ? "there are none" : "known: " + join(candidates, ", ");
+}
+
+std::string join(const std::vector<std::string>& parts, std::string_view separator) {
+  return fmt::format("{}", fmt::join(parts, separator));
+}
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  while (true) {
+    const std::size_t end = text.find(separator, begin);
+    parts.emplace_back(text.substr(begin, end - begin));
+    if (end == std::string_view::npos) return parts;
+    begin = end + 1;
+  }
+}
+
+std::string_view trim(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r\n";
+  const std::size_t begin = text.find_first_not_of(kBlank);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlank) - begin + 1);
+}
+
+std::optional<long long> parse_integer(std::string_view text) {
+  return parse_whole<long long>(text);
+}
+
+std::optional<double> parse_number(std::string_view text) {
+  const std::optional<double> value = parse_whole<double>(text);
+  return value && std::isfinite(*value) ? value : std::nullopt;
+}
+
+std::string format_quantity(double value, std::string_view unit) {
+  if (unit == "s") {
+    const double size = std::abs(value);
+    if (size >= 120) return fmt::format("{:.0f} min {:02.0f} s", std::floor(value / 60), std::fmod(value, 60));
+    if (size >= 1 || size == 0) return fmt::format("{:.3f} s", value);
+    if (size >= 1e-3) return fmt::format("{:.2f} ms", value * 1e3);
+    return fmt::format("{:.2f} us", value * 1e6);
+  }
+  if (unit == "B") return scaled(value, 1024, {"", "Ki", "Mi", "Gi", "Ti", "Pi"}, "B");
+  if (unit == "FLOP" || unit == "FLOP/s" || unit == "B/s") {
+    return scaled(value, 1000, {"", "k", "M", "G", "T", "P"}, unit);
+  }
+  if (unit == "1") return fmt::format("{:.6g}", value);
+  return fmt::format("{:.4g} {}", value, unit);
+}
+
+std::string printable(std::string_view text, std::size_t limit) {
+  std::string out;
+  for (const char c : text) {
+    if (out.size() >= limit) return out + "...";
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) {
+      out += fmt::format("\\x{:02x}", byte);
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+std::string utc_now() {
+  const auto now = std::chrono::system_clock::now();
+  const auto ms =
+      std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count();
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03d}Z",
+                     fmt::gmtime(static_cast<std::time_t>(ms / 1000)), ms % 1000);
+}
+
+}  // namespace harness

@@ -1,0 +1,62 @@
+// Plain values that workloads produce, rules judge and result files hold.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/base/metric.hpp"
+
+namespace harness {
+
+/// For each operator the implementation that is chosen, e.g. {"focal-loss", "reference"}.
+using KernelSet = std::map<std::string, std::string>;
+
+/// Separate seeds per use, so that changing one leaves the others' draws alone. All derive from the
+/// run's seed (0 .. 2^32-1) unless given in a result that is being repeated.
+struct Seeds {
+  std::uint32_t run = 0;
+  std::uint32_t weights = 0;
+  std::uint32_t data_order = 0;
+  std::uint32_t augmentation = 0;
+};
+
+/// One checked quantity: passes when error <= tolerance (both in the same, stated measure).
+struct Check {
+  std::string name{};
+  std::string expected{};
+  std::string actual{};
+  std::optional<double> error{};  ///< empty when not finite
+  double tolerance = 0;
+  bool passed = false;
+};
+
+/// The quality a workload reached, judged by the rules against a target.
+struct Quality {
+  std::string metric{};
+  Direction direction = Direction::kHigher;
+  std::optional<double> value{};
+  std::string reason{};  ///< why `value` is missing
+  std::vector<Check> checks{};
+};
+
+/// Where a file's content came from and what it hashes to.
+struct Artifact {
+  std::string name{};
+  std::string source{};                 ///< path as given, or a description
+  std::optional<std::string> sha256{};  ///< hex; empty for generated content
+  std::map<std::string, std::string> details{};
+};
+
+/// Cost of one step, computed from shapes.
+struct Cost {
+  double forward_flops = 0;  ///< a multiply-add counts two
+  double step_flops = 0;     ///< forward, backward by data, backward by weights
+  double step_bytes = 0;     ///< compulsory traffic: each operand read once, each result written once
+  std::int64_t convolution_calls = 0;  ///< forward convolutions in a step
+  std::string precision{};  ///< the data type the FLOPs run in, to pick the peak to compare with
+};
+
+}  // namespace harness

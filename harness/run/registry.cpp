@@ -1,0 +1,51 @@
+#include "harness/run/registry.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "harness/base/error.hpp"
+#include "harness/base/text.hpp"
+
+namespace harness {
+
+std::vector<Check> Workload::verify(const std::filesystem::path& golden, const WorkloadContext&) {
+  throw Error(printable(golden.string()), "this workload has no golden data to verify");
+}
+
+WorkloadRegistry& WorkloadRegistry::instance() {
+  static WorkloadRegistry registry;
+  return registry;
+}
+
+void WorkloadRegistry::add(WorkloadEntry entry) {
+  const auto after = std::lower_bound(
+      entries_.begin(), entries_.end(), entry.info.name,
+      [](const auto& existing, const std::string& name) { return existing->info.name < name; });
+  if (after != entries_.end() && (*after)->info.name == entry.info.name) {
+    throw std::logic_error("workload registered twice: " + entry.info.name);
+  }
+  entries_.insert(after, std::make_unique<WorkloadEntry>(std::move(entry)));
+}
+
+std::vector<const WorkloadEntry*> WorkloadRegistry::list() const {
+  std::vector<const WorkloadEntry*> entries;
+  for (const auto& entry : entries_) entries.push_back(entry.get());
+  return entries;
+}
+
+const WorkloadEntry& WorkloadRegistry::get(const std::string& name) const {
+  std::vector<std::string> names;
+  for (const auto& entry : entries_) {
+    if (entry->info.name == name) return *entry;
+    names.push_back(entry->info.name);
+  }
+  throw Error("workload '" + printable(name) + "'", "unknown", did_you_mean(name, names));
+}
+
+RegisterWorkload::RegisterWorkload(WorkloadInfo info,
+                                   std::function<std::unique_ptr<Workload>()> create) {
+  WorkloadRegistry::instance().add({std::move(info), std::move(create)});
+}
+
+}  // namespace harness

@@ -1,0 +1,139 @@
+// The interface between the instrument and what it measures. A workload never sees the clock, a
+// flag or stdout; the instrument never sees a tensor.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/base/types.hpp"
+
+namespace harness {
+
+/// A `--set KEY=VALUE` that a workload understands.
+struct SettingInfo {
+  std::string key{};
+  std::string default_value{};
+  std::string summary{};
+  std::vector<std::string> choices{};  ///< empty: free text, checked by the workload
+};
+
+struct ImplementationInfo {
+  std::string name{};  ///< `reference`, `custom`
+  std::string summary{};
+};
+
+/// An operator that a workload takes from kernels/, with the implementations registered for it.
+struct OperatorInfo {
+  std::string name{};
+  std::string summary{};
+  std::vector<ImplementationInfo> implementations{};
+};
+
+/// What a workload is, known without building a model or touching data.
+struct WorkloadInfo {
+  std::string name{};
+  std::string summary{};
+  std::vector<std::string> precisions{};
+  std::vector<std::string> allocators{};
+  std::vector<SettingInfo> settings{};
+  std::vector<OperatorInfo> operators{};
+  std::vector<std::string> golden_formats{};  ///< values of "format" that verify() understands
+  bool uses_data = false;                     ///< takes `--data DIR`
+};
+
+/// Where the time of a step goes. The workload marks, the runner times.
+class PhaseListener {
+ public:
+  virtual ~PhaseListener() = default;
+  virtual void phase_begin(const char* name) = 0;
+  virtual void phase_end(const char* name) = 0;
+};
+
+/// Marks one phase for as long as it lives; phases do not nest.
+class Phase {
+ public:
+  Phase(PhaseListener* listener, const char* name) : listener_(listener), name_(name) {
+    if (listener_ != nullptr) listener_->phase_begin(name_);
+  }
+  ~Phase() {
+    if (listener_ != nullptr) listener_->phase_end(name_);
+  }
+  Phase(const Phase&) = delete;
+  Phase& operator=(const Phase&) = delete;
+
+ private:
+  PhaseListener* listener_;
+  const char* name_;
+};
+
+/// Everything a workload is told. `progress` reports long preparations ("composing scenes", 12, 320)
+/// and `interrupted` throws Interrupted when the run was asked to stop; both are never empty.
+struct WorkloadContext {
+  KernelSet kernels{};
+  std::string precision = "fp32";
+  std::string allocator = "system";
+  std::int64_t batch_size = 1;
+  int threads = 1;
+  Seeds seeds{};
+  std::map<std::string, std::string> settings{};  ///< defaults filled in
+  std::filesystem::path data_dir{};               ///< empty: the workload's own default data
+  std::filesystem::path home{};                   ///< folder that holds rules/, results/, tests/golden
+  std::int64_t planned_steps = 0;                 ///< warm-up and timed steps; 0 when open-ended
+  PhaseListener* phases = nullptr;
+  std::function<void(const std::string& what, std::int64_t done, std::int64_t total)> progress =
+      [](const std::string&, std::int64_t, std::int64_t) {};
+  std::function<void()> interrupted = [] {};
+
+  [[nodiscard]] Phase phase(const char* name) const { return {phases, name}; }
+};
+
+/// What a step tells the runner. Losses by name ("total", "classification", "box"); a value may be
+/// NaN or infinite, the runner then ends the run.
+struct StepStats {
+  std::int64_t samples = 0;  ///< training samples consumed
+  std::map<std::string, double> losses{};
+};
+
+/// Data that was opened and verified before the clock starts.
+struct DataReport {
+  std::optional<Artifact> dataset{};  ///< empty for workloads without data
+  std::filesystem::path root{};       ///< folder whose files are dropped from the page cache
+};
+
+/// The unit of measurement. Order of calls: estimate_memory, open_data, prepare, step..., evaluate.
+/// Each may throw Error for input a person can mend.
+class Workload {
+ public:
+  virtual ~Workload() = default;
+
+  /// Bytes a run with this context needs at its peak, from shapes; used to refuse absurd sizes.
+  virtual double estimate_memory(const WorkloadContext& context) = 0;
+  /// Finds (or composes) and verifies the data. Untimed.
+  virtual DataReport open_data(const WorkloadContext& context) = 0;
+  /// Builds model and optimiser. Untimed. `context` outlives the workload.
+  virtual void prepare(const WorkloadContext& context) = 0;
+  /// The timed unit.
+  virtual StepStats step() = 0;
+  /// Quality after the timed steps (or after an epoch).
+  virtual Quality evaluate() = 0;
+  virtual Cost cost() const = 0;
+  /// Values the rules check: learning rate, warm-up, optimiser name, ...
+  virtual std::map<std::string, std::string> hyperparameters() const = 0;
+  /// Weights loaded or generated.
+  virtual std::vector<Artifact> weights() const { return {}; }
+  /// Bytes at the peak since prepare() by the allocator's own counters; empty where it has none.
+  virtual std::optional<double> peak_memory_bytes() const { return std::nullopt; }
+  /// Library versions and thread counts only the workload can see (LibTorch, oneDNN, OpenMP).
+  virtual std::map<std::string, std::string> software() const { return {}; }
+  /// Checks a golden file (parsed by the workload); one Check per quantity.
+  virtual std::vector<Check> verify(const std::filesystem::path& golden,
+                                    const WorkloadContext& context);
+};
+
+}  // namespace harness

@@ -1,0 +1,77 @@
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+
+#include "harness/base/error.hpp"
+#include "harness/base/files.hpp"
+#include "harness/base/hash.hpp"
+#include "harness/base/text.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace fs = std::filesystem;
+using namespace harness;  // NOLINT(google-build-using-namespace)
+
+TEST_CASE("SHA-256 gives the published digests", "[base]") {
+  CHECK(sha256_hex("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  CHECK(sha256_hex("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
+TEST_CASE("nearest names catch slips and refuse nonsense", "[base]") {
+  const std::vector<std::string> names = {"retinanet-train", "focal-loss", "conv-blocks", "null"};
+  CHECK(nearest_names("retinanet-trian", names) == std::vector<std::string>{"retinanet-train"});
+  CHECK(nearest_names("focal", names) == std::vector<std::string>{"focal-loss"});
+  CHECK(nearest_names("zzzzzzzzzzzzzz", names).empty());
+  CHECK(nearest_names(std::string(100000, 'a'), names).empty());
+  CHECK(did_you_mean("zzzzzzzzzzzz", {"a", "b"}) == "known: a, b");
+}
+
+TEST_CASE("numbers are whole texts and finite", "[base]") {
+  CHECK(parse_integer("12") == 12);
+  CHECK(parse_integer("-3") == -3);
+  for (const char* bad : {"", "12x", " 12", "1e3", "99999999999999999999"}) {
+    CHECK_FALSE(parse_integer(bad));
+  }
+  CHECK(parse_number("1e-3") == Approx(0.001));
+  for (const char* bad : {"", "nan", "inf", "1e999", "1.0 "}) CHECK_FALSE(parse_number(bad));
+}
+
+TEST_CASE("quantities are shown in the unit a person expects", "[base]") {
+  CHECK(format_quantity(1.5, "s") == "1.500 s");
+  CHECK(format_quantity(0.0123, "s") == "12.30 ms");
+  CHECK(format_quantity(3.0 * 1024 * 1024 * 1024, "B") == "3.00 GiB");
+  CHECK(format_quantity(402e9, "FLOP") == "402 GFLOP");
+}
+
+TEST_CASE("hostile text cannot drive the terminal", "[base]") {
+  CHECK(printable("a\x1b[31mb\n") == "a\\x1b[31mb\\x0a");
+  CHECK(printable(std::string(1000, 'x'), 10) == "xxxxxxxxxx...");
+}
+
+TEST_CASE("reading is bounded and takes regular files only", "[base]") {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "f";
+  std::ofstream(file) << "hello";
+  CHECK(read_file(file, 5) == "hello");
+  CHECK_THROWS_WITH(read_file(file, 4), Catch::Contains("over the limit"));
+  CHECK_THROWS_AS(read_file(folder / "missing", 10), Error);
+  CHECK_THROWS_WITH(read_file(folder.path(), 10), Catch::Contains("not a regular file"));
+  REQUIRE(::mkfifo((folder / "fifo").c_str(), 0600) == 0);
+  CHECK_THROWS_WITH(read_file(folder / "fifo", 10), Catch::Contains("not a regular file"));
+}
+
+TEST_CASE("an atomic write replaces the whole file and leaves nothing beside it", "[base]") {
+  const TemporaryFolder folder;
+  write_file_atomically(folder / "f", "one");
+  write_file_atomically(folder / "f", "two");
+  CHECK(read_file(folder / "f", 100) == "two");
+  CHECK(std::distance(fs::directory_iterator(folder.path()), {}) == 1);
+}
+
+TEST_CASE("a folder that cannot be written is one clear error", "[base]") {
+  const TemporaryFolder folder;
+  CHECK_THROWS_AS(write_file_atomically(folder / "no" / "such" / "f", "x"), Error);
+  CHECK_THROWS_WITH(make_writable_folder("/proc/nowhere"), Catch::Contains("cannot create"));
+}
