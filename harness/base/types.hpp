@@ -54,9 +54,20 @@ struct Artifact {
 struct Cost {
   double forward_flops = 0;  ///< a multiply-add counts two
   double step_flops = 0;     ///< forward, backward by data, backward by weights
-  double step_bytes = 0;     ///< compulsory traffic: each operand read once, each result written once
+  double step_bytes = 0;  ///< compulsory traffic: each operand read once, each result written once
   std::int64_t convolution_calls = 0;  ///< forward convolutions in a step
   std::string precision{};  ///< the data type the FLOPs run in, to pick the peak to compare with
+};
+
+/// A peak of this machine, sampled in bursts between the timed steps.
+struct Peak {
+  std::string tag{};     ///< fma.fp32, fma.bf16, copy.bandwidth
+  std::string unit{};    ///< FLOP/s, B/s
+  std::string method{};  ///< instruction set used, "AVX-512 vdpbf16ps"
+  int threads = 1;
+  std::vector<double> samples{};
+  std::optional<Interval> value{};  ///< empty when the spread is over 10 % or nothing was sampled
+  std::string reason{};             ///< why `value` is missing
 };
 
 }  // namespace harness

@@ -74,17 +74,6 @@ struct Settings {
   nlohmann::json effective = nlohmann::json::object();
 };
 
-/// A peak of this machine, sampled in bursts between the timed steps.
-struct Peak {
-  std::string tag{};   ///< fma.fp32, fma.bf16, copy.bandwidth
-  std::string unit{};  ///< FLOP/s, B/s
-  std::string method{};  ///< instruction set used, "AVX-512 vdpbf16ps"
-  int threads = 1;
-  std::vector<double> samples{};
-  std::optional<Interval> value{};  ///< empty when the spread is over 10 % or nothing was sampled
-  std::string reason{};             ///< why `value` is missing
-};
-
 struct Memory {
   std::optional<double> peak_bytes{};
   std::string source{};
