@@ -61,7 +61,7 @@ std::string read_file(const fs::path& path, std::size_t limit) {
   // O_NONBLOCK: opening a FIFO must not hang; it is refused as "not a regular file" below.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) throw Error(shown(path), std::strerror(errno));
-  struct stat info{};
+  struct stat info {};
   if (::fstat(file.get(), &info) != 0) throw Error(shown(path), std::strerror(errno));
   if (!S_ISREG(info.st_mode)) throw Error(shown(path), "not a regular file");
   const auto too_large = [&](std::size_t size) {

@@ -12,7 +12,8 @@ namespace harness {
 /// Which way a metric improves.
 enum class Direction { kLower, kHigher, kNone };
 
-/// One measured value. `value` is empty when the measurement was not finite; `reason` then says why.
+/// One measured value. `value` is empty when the measurement was not finite; `reason` then says
+/// why.
 struct Sample {
   std::int64_t step = 0;          ///< 1-based step number within the run, warm-up included
   bool warmup = false;            ///< recorded, but left out of the summary

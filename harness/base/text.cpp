@@ -110,7 +110,8 @@ std::optional<double> parse_number(std::string_view text) {
 std::string format_quantity(double value, std::string_view unit) {
   if (unit == "s") {
     const double size = std::abs(value);
-    if (size >= 120) return fmt::format("{:.0f} min {:02.0f} s", std::floor(value / 60), std::fmod(value, 60));
+    if (size >= 120)
+      return fmt::format("{:.0f} min {:02.0f} s", std::floor(value / 60), std::fmod(value, 60));
     if (size >= 1 || size == 0) return fmt::format("{:.3f} s", value);
     if (size >= 1e-3) return fmt::format("{:.2f} ms", value * 1e3);
     return fmt::format("{:.2f} us", value * 1e6);

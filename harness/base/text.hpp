@@ -26,7 +26,8 @@ std::optional<double> parse_number(std::string_view text);
 /// `value` in `unit` for a person: 1.234 s, 12.3 ms, 4.5 GiB, 402 GFLOP/s, 0.812.
 std::string format_quantity(double value, std::string_view unit);
 
-/// Control characters as \xNN and at most `limit` bytes, so that hostile text cannot drive a terminal.
+/// Control characters as \xNN and at most `limit` bytes, so that hostile text cannot drive a
+/// terminal.
 std::string printable(std::string_view text, std::size_t limit = 200);
 
 /// UTC now as 2026-01-31T12:00:00.123Z.

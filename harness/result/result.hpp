@@ -13,8 +13,7 @@
 namespace harness {
 
 inline constexpr const char* kResultSchemaVersion = "1.0.0";
-inline constexpr const char* kUnverifiedNotice =
-    "Result not verified by MLCommons Association.";
+inline constexpr const char* kUnverifiedNotice = "Result not verified by MLCommons Association.";
 
 /// A rule that was broken. `path` points into the result (`settings.effective.batch_size`).
 struct Violation {

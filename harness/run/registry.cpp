@@ -30,6 +30,7 @@ void WorkloadRegistry::add(WorkloadEntry entry) {
 
 std::vector<const WorkloadEntry*> WorkloadRegistry::list() const {
   std::vector<const WorkloadEntry*> entries;
+  entries.reserve(entries_.size());
   for (const auto& entry : entries_) entries.push_back(entry.get());
   return entries;
 }

@@ -72,8 +72,8 @@ class Phase {
   const char* name_;
 };
 
-/// Everything a workload is told. `progress` reports long preparations ("composing scenes", 12, 320)
-/// and `interrupted` throws Interrupted when the run was asked to stop; both are never empty.
+/// Everything a workload is told. `progress` reports long preparations ("composing scenes", 12,
+/// 320) and `interrupted` throws Interrupted when the run was asked to stop; both are never empty.
 struct WorkloadContext {
   KernelSet kernels{};
   std::string precision = "fp32";
@@ -83,8 +83,8 @@ struct WorkloadContext {
   Seeds seeds{};
   std::map<std::string, std::string> settings{};  ///< defaults filled in
   std::filesystem::path data_dir{};               ///< empty: the workload's own default data
-  std::filesystem::path home{};                   ///< folder that holds rules/, results/, tests/golden
-  std::int64_t planned_steps = 0;                 ///< warm-up and timed steps; 0 when open-ended
+  std::filesystem::path home{};    ///< folder that holds rules/, results/, tests/golden
+  std::int64_t planned_steps = 0;  ///< warm-up and timed steps; 0 when open-ended
   PhaseListener* phases = nullptr;
   std::function<void(const std::string& what, std::int64_t done, std::int64_t total)> progress =
       [](const std::string&, std::int64_t, std::int64_t) {};

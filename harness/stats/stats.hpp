@@ -8,8 +8,9 @@
 
 namespace harness {
 
-/// Median with a distribution-free interval from order statistics (binomial). Without enough samples
-/// for `confidence` (5 for 0.90, 6 for 0.95) the bounds are empty. Precondition: not empty, finite.
+/// Median with a distribution-free interval from order statistics (binomial). Without enough
+/// samples for `confidence` (5 for 0.90, 6 for 0.95) the bounds are empty. Precondition: not empty,
+/// finite.
 Interval median_interval(std::span<const double> values, double confidence = 0.95);
 
 /// The p-quantile by order statistics, or nothing when n is too small for it to differ from the
