@@ -202,7 +202,10 @@ run HARNESS_LIBTORCH=../torch CMAKE_PREFIX_PATH="/none:$state/dnn" HARNESS_FASHI
 expect 'goes on' exits 0
 expect 'without pip' no_calls '^pip'
 expect 'without the data package' no_calls '^apt-get.*fashion'
-expect 'tells CMake' calls "DHARNESS_LIBTORCH=$state/elsewhere/../torch -DHARNESS_ONEDNN=$state/dnn "
+expect 'tells CMake' calls "DHARNESS_LIBTORCH=$state/elsewhere/../torch -Ddnnl_ROOT=$state/dnn "
+run CMAKE_PREFIX_PATH="$state/torch:$state/dnn" -- run
+expect 'both by CMAKE_PREFIX_PATH' calls "DHARNESS_LIBTORCH=$state/torch -Ddnnl_ROOT=$state/dnn "
+expect 'still without pip' no_calls '^pip'
 
 scenario 'half a .venv'
 mkdir -p "$project/.venv/bin" && touch "$project/.venv/bin/python"
