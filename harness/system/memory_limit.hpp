@@ -1,0 +1,20 @@
+// How much memory this process can still take.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "harness/system/system_root.hpp"
+
+namespace harness {
+
+struct AvailableMemory {
+  std::optional<long long> bytes{};
+  std::string source{};  ///< "MemAvailable" or "cgroup limit"
+  std::string reason{};  ///< why `bytes` is missing
+};
+
+/// The smaller of what the machine has to give (MemAvailable) and what the control groups leave.
+AvailableMemory available_memory(const SystemRoot& root = SystemRoot());
+
+}  // namespace harness

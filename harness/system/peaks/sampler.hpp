@@ -1,0 +1,54 @@
+// Peaks of this machine, measured in short bursts between the timed steps of a run, so that they
+// see the same clock, neighbours and temperature as the steps do.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/base/types.hpp"
+
+namespace harness {
+
+struct PeakOptions {
+  double settle_seconds =
+      0.010;                     ///< before a burst, for spinning worker threads of others to sleep
+  double warm_seconds = 0.004;   ///< untimed work before each quantity, for the clock to rise
+  double timed_seconds = 0.012;  ///< of each quantity
+  long long copy_bytes = 0;      ///< a direction, all threads together; 0: 4x the caches in use, at
+                                 ///< least 64 MiB
+};
+
+/// Samples fma.fp32, fma.fp64, fma.bf16 (FLOP/s) and copy.bandwidth (B/s, read and written bytes)
+/// over all threads together. Keeps its threads and copy buffers until it is destroyed.
+class PeakSampler {
+ public:
+  /// Starts the threads, each bound to one of the CPUs this process may use, physical cores first.
+  /// Throws Error for a count outside of 1..4096 or when the system gives no more threads.
+  explicit PeakSampler(int threads, PeakOptions options = {});
+  ~PeakSampler();
+  PeakSampler(const PeakSampler&) = delete;
+  PeakSampler& operator=(const PeakSampler&) = delete;
+
+  /// Adds one sample to each quantity; about 80 ms, longer on a loaded machine. A quantity whose
+  /// arithmetic came out wrong is dropped for good, with the reason.
+  void burst();
+
+  /// All quantities with their samples. `value` is empty: statistics are the caller's, who asks
+  /// peak_doubt() first. `reason` is set for what this machine cannot do.
+  std::vector<Peak> peaks() const;
+
+ private:
+  class Crew;
+  std::unique_ptr<Crew> crew_;
+};
+
+/// (p75 - p25) / median of the samples, by linear interpolation. 0 for none.
+double relative_spread(std::span<const double> samples);
+
+/// Why these samples make no peak: fewer than 5, or a relative spread over 10 %. Empty when they
+/// do.
+std::string peak_doubt(std::span<const double> samples);
+
+}  // namespace harness
