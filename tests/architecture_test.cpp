@@ -23,7 +23,7 @@ const std::vector<Rule>& rules() {
       {"harness/base/", {"harness/base/"}},
       {"harness/stats/", {"harness/base/", "harness/stats/"}},
       {"harness/system/", {"harness/base/", "harness/system/"}},
-      {"harness/result/", {"harness/base/", "harness/result/"}},
+      {"harness/result/", {"harness/base/", "harness/stats/", "harness/result/"}},
       {"harness/run/",
        {"harness/base/", "harness/stats/", "harness/system/", "harness/result/", "harness/run/"}},
       {"harness/report/",

@@ -51,8 +51,8 @@ bool write_all(int fd, std::string_view content) {
 
 bool is_home(const fs::path& folder) {
   std::error_code ignored;
-  return fs::exists(folder / "rules" / "rules.schema.json", ignored) &&
-         fs::exists(folder / "results" / "schema", ignored);
+  // One file that no other folder has stands for the whole tree, rules/ included.
+  return fs::exists(folder / "results" / "schema" / "run.schema.json", ignored);
 }
 
 }  // namespace
@@ -124,7 +124,7 @@ void make_writable_folder(const fs::path& path) {
 fs::path home_folder() {
   if (const char* home = std::getenv("HARNESS_HOME"); home != nullptr && *home != '\0') {
     if (!is_home(home)) {
-      throw Error(printable(home), "HARNESS_HOME has no rules/rules.schema.json and results/schema",
+      throw Error(printable(home), "HARNESS_HOME has no results/schema/run.schema.json",
                   "point it at the project's folder or unset it");
     }
     return home;

@@ -1,6 +1,10 @@
 // Summaries of samples. Pure functions; nothing here knows where numbers come from.
+//
+// Step times are skewed, have outliers and no known distribution, so everything is built on order
+// statistics: nothing is assumed but that the samples come from one continuous distribution.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -8,16 +12,20 @@
 
 namespace harness {
 
+/// The middle value, or the mean of the two middle ones. Precondition: not empty, finite.
+double median(std::span<const double> values);
+
 /// Median with a distribution-free interval from order statistics (binomial). Without enough
-/// samples for `confidence` (5 for 0.90, 6 for 0.95) the bounds are empty. Precondition: not empty,
-/// finite.
+/// samples for `confidence` (5 for 0.90, 6 for 0.95) the bounds are empty and the confidence is 0;
+/// otherwise it is the achieved one. Precondition: not empty, finite, 0 < confidence < 1.
 Interval median_interval(std::span<const double> values, double confidence = 0.95);
 
-/// The p-quantile by order statistics, or nothing when n is too small for it to differ from the
-/// maximum by design: n * (1 - p) >= 5.
+/// The p-quantile (0.5 < p < 1) by order statistics, or nothing when n is too small for it to
+/// differ from the maximum by design: n * (1 - p) >= 5.
 std::optional<double> tail_quantile(std::span<const double> values, double p);
 
-/// Fills `metric.summary` and `metric.warnings` from its samples, warm-up left out.
+/// Fills `metric.summary` and `metric.warnings` from its samples, warm-up left out. Samples without
+/// a value, or with one that is not finite, are counted in a warning and left out.
 void summarise(Metric& metric);
 
 }  // namespace harness

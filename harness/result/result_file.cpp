@@ -1,0 +1,40 @@
+#include "harness/result/result_file.hpp"
+
+#include <stdexcept>
+
+#include "harness/base/error.hpp"
+#include "harness/base/files.hpp"
+#include "harness/base/text.hpp"
+#include "harness/result/canonical_json.hpp"
+#include "harness/result/digest.hpp"
+#include "harness/result/result_json.hpp"
+#include "harness/result/schema.hpp"
+#include "harness/result/validate.hpp"
+
+namespace harness {
+
+std::string write_result_file(const Result& result, const std::filesystem::path& path) {
+  nlohmann::json document = to_json(result);
+  const std::string digest = digest_of(document);
+  document["digest"] = digest;
+  const std::vector<SchemaProblem> problems = validate_schema(document, result_schema_path("run"));
+  if (!problems.empty()) {
+    throw std::logic_error("the result breaks its own schema at " + problems.front().path + ": " +
+                           problems.front().reason);
+  }
+  write_file_atomically(path, readable_json(document));
+  return digest;
+}
+
+Result read_result_file(const std::filesystem::path& path) {
+  ValidationReport report = validate_result_file(path);
+  if (!report.problems.empty()) {
+    const SchemaProblem& first = report.problems.front();
+    throw Error(printable(path.string()),
+                (first.path.empty() ? "" : printable(first.path) + ": ") + first.reason,
+                "harness validate FILE names every problem", report.problems_code);
+  }
+  return std::move(*report.result);
+}
+
+}  // namespace harness

@@ -1,0 +1,186 @@
+#include "harness/result/schema.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <string_view>
+
+// valijson keeps one error for every broken item, without a limit: a hostile file with millions of
+// wrong items would cost gigabytes. Its own list is therefore put aside under another name, and
+// ours with the same interface, which counts what it does not keep, takes its place. This is the
+// only file that includes valijson.
+// Without exceptions it would end the program over a bad schema.
+#define VALIJSON_USE_EXCEPTIONS 1
+#define ValidationResults UnboundedValidationResults
+#include <valijson/validation_results.hpp>
+#undef ValidationResults
+
+namespace valijson {
+class ValidationResults {
+ public:
+  struct Error {
+    std::vector<std::string> context;
+    std::string description;
+  };
+
+  void pushError(const std::vector<std::string>& context, const std::string& description) {
+    // "Failed to validate ..." only repeats at each outer level that something inside is wrong.
+    const bool repeats = description.starts_with("Failed to validate");
+    std::deque<Error>& list = repeats ? repeats_ : errors_;
+    if (list.size() < harness::kMostProblems) {
+      list.push_back({context, description});
+    } else if (!repeats) {
+      ++dropped_;
+    }
+  }
+
+  bool popError(Error& error) {
+    std::deque<Error>& list = errors_.empty() ? repeats_ : errors_;
+    if (list.empty()) return false;
+    error = std::move(list.front());
+    list.pop_front();
+    return true;
+  }
+
+  bool only_repeats() const { return errors_.empty(); }
+  std::size_t dropped() const { return dropped_; }
+
+ private:
+  std::deque<Error> errors_;
+  std::deque<Error> repeats_;
+  std::size_t dropped_ = 0;
+};
+}  // namespace valijson
+
+#include <valijson/adapters/nlohmann_json_adapter.hpp>
+#include <valijson/schema.hpp>
+#include <valijson/schema_parser.hpp>
+#include <valijson/validator.hpp>
+
+#include "harness/base/error.hpp"
+#include "harness/base/files.hpp"
+#include "harness/base/text.hpp"
+#include "harness/result/json_reader.hpp"
+
+namespace harness {
+namespace {
+
+using nlohmann::json;
+using valijson::adapters::NlohmannJsonAdapter;
+
+// `pattern` runs std::regex, whose matcher recurses once or more for each character.
+constexpr std::size_t kLongestString = 4096;
+
+// Visits every string (keys too) without recursion; reports those that are too long.
+std::vector<SchemaProblem> long_strings(const json& document) {
+  std::vector<SchemaProblem> problems;
+  std::vector<std::pair<std::string, const json*>> rest = {{"", &document}};
+  const auto check = [&](const std::string& path, const std::string& text) {
+    if (text.size() <= kLongestString || problems.size() >= kMostProblems) return;
+    problems.push_back({path, fmt::format("a string of {} bytes, over the limit of {}", text.size(),
+                                          kLongestString)});
+  };
+  while (!rest.empty()) {
+    const auto [path, value] = std::move(rest.back());
+    rest.pop_back();
+    if (value->is_string()) check(path, value->get_ref<const std::string&>());
+    if (!value->is_structured()) continue;
+    std::size_t index = 0;
+    for (auto child = value->begin(); child != value->end(); ++child, ++index) {
+      if (value->is_object()) check(path, child.key());
+      if (!child->is_structured() && !child->is_string()) continue;
+      rest.emplace_back(
+          path + "/" + pointer_step(value->is_object() ? child.key() : std::to_string(index)),
+          &*child);
+    }
+  }
+  return problems;
+}
+
+// What valijson says, in words that name the value that is wrong.
+SchemaProblem problem_from(const valijson::ValidationResults::Error& error, const json& document) {
+  SchemaProblem problem;
+  const json* at = &document;
+  for (std::size_t i = 1; i < error.context.size(); ++i) {
+    std::string step = error.context[i];  // "[name]" or "[3]"
+    if (step.size() >= 2) step = step.substr(1, step.size() - 2);
+    problem.path += "/" + pointer_step(step);
+    if (at != nullptr && at->is_object() && at->contains(step)) {
+      at = &at->at(step);
+    } else if (const auto index = parse_integer(step);
+               at != nullptr && at->is_array() && index && *index >= 0 &&
+               static_cast<std::size_t>(*index) < at->size()) {
+      at = &(*at)[static_cast<std::size_t>(*index)];
+    } else {
+      at = nullptr;
+    }
+  }
+  std::string_view text = error.description;
+  constexpr std::string_view kUnknown = "Object contains a property that could not be validated";
+  if (text.starts_with(kUnknown)) {
+    const std::size_t colon = text.rfind(": '");
+    const std::string_view name =
+        colon == std::string_view::npos ? "" : text.substr(colon + 3, text.size() - colon - 5);
+    problem.reason = "unknown field '" + printable(name, 80) + "'";
+    return problem;
+  }
+  if (text.ends_with('.')) text.remove_suffix(1);
+  problem.reason = printable(text, 200);
+  if (at != nullptr && !at->is_structured()) {
+    problem.reason +=
+        ": " + printable(at->dump(-1, ' ', false, json::error_handler_t::replace), 80);
+  }
+  return problem;
+}
+
+}  // namespace
+
+std::string pointer_step(const std::string& token) {
+  std::string step;
+  for (const char c : token) {
+    if (c == '~') {
+      step += "~0";
+    } else if (c == '/') {
+      step += "~1";
+    } else {
+      step += c;
+    }
+  }
+  return step;
+}
+
+std::vector<SchemaProblem> validate_schema(const json& document,
+                                           const std::filesystem::path& schema_path) {
+  const json schema_document = read_json_file(schema_path);
+  valijson::Schema schema;
+  try {
+    valijson::SchemaParser parser;
+    parser.populateSchema(NlohmannJsonAdapter(schema_document), schema);
+  } catch (const std::exception& error) {
+    throw Error(printable(schema_path.string()),
+                std::string("not a JSON Schema: ") + printable(error.what()));
+  }
+  std::vector<SchemaProblem> problems = long_strings(document);
+  if (!problems.empty()) return problems;
+
+  valijson::Validator validator;
+  valijson::ValidationResults results;
+  if (validator.validate(schema, NlohmannJsonAdapter(document), &results)) return problems;
+  const std::size_t dropped = results.dropped();
+  valijson::ValidationResults::Error error;
+  const bool only_repeats = results.only_repeats();
+  while (problems.size() < kMostProblems && results.only_repeats() == only_repeats &&
+         results.popError(error)) {
+    problems.push_back(problem_from(error, document));
+  }
+  if (problems.empty()) problems.push_back({"", "does not match the schema"});
+  if (dropped > 0) problems.push_back({"", fmt::format("and {} more problems", dropped)});
+  return problems;
+}
+
+std::filesystem::path result_schema_path(const std::string& kind) {
+  return home_folder() / "results" / "schema" / (kind + ".schema.json");
+}
+
+}  // namespace harness

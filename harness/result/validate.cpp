@@ -1,0 +1,169 @@
+#include "harness/result/validate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "harness/base/text.hpp"
+#include "harness/result/consistency.hpp"
+#include "harness/result/digest.hpp"
+#include "harness/result/json_reader.hpp"
+#include "harness/result/result_json.hpp"
+
+namespace harness {
+namespace {
+
+using nlohmann::json;
+
+// Kinds whose schema is in results/schema/.
+constexpr std::array kKinds = {"run"};
+
+void add(ValidationReport& report, ExitCode code, std::vector<SchemaProblem> problems) {
+  if (problems.empty()) return;
+  // A file that cannot be read goes before one that breaks a rule.
+  if (report.problems_code != ExitCode::kUsage) report.problems_code = code;
+  for (SchemaProblem& problem : problems) {
+    problem.path = printable(problem.path);
+    problem.reason = printable(problem.reason, 400);
+    report.problems.push_back(std::move(problem));
+  }
+}
+
+std::string text_at(const json& document, const char* key) {
+  return document.contains(key) && document.at(key).is_string()
+             ? document.at(key).get<std::string>()
+             : std::string();
+}
+
+std::vector<SchemaProblem> kind_problems(const json& document) {
+  if (!document.is_object()) return {{"", "not an object, so not a result file"}};
+  if (!document.contains("kind")) return {{"/kind", "missing, so this is not a result file"}};
+  const std::string kind = text_at(document, "kind");
+  if (std::find(kKinds.begin(), kKinds.end(), kind) != kKinds.end()) return {};
+  return {{"/kind", fmt::format("'{}' is unknown to this version; known: {}", printable(kind, 40),
+                                fmt::join(kKinds, ", "))}};
+}
+
+// Same major version, and a minor one we know: a newer file may hold what we would overlook.
+std::vector<SchemaProblem> version_problems(const json& document) {
+  const std::string version = text_at(document, "schema_version");
+  const std::vector<std::string> theirs = split(version, '.');
+  const std::vector<std::string> ours = split(kResultSchemaVersion, '.');
+  const auto number = [](const std::vector<std::string>& parts, std::size_t i) {
+    return i < parts.size() ? parse_integer(parts[i]) : std::nullopt;
+  };
+  if (!number(theirs, 0) || !number(theirs, 1) || theirs.size() != 3) {
+    return {{"/schema_version", "missing or not of the form 1.0.0"}};
+  }
+  if (*number(theirs, 0) == *number(ours, 0) && *number(theirs, 1) <= *number(ours, 1)) return {};
+  const bool newer = *number(theirs, 0) >= *number(ours, 0);
+  return {{"/schema_version",
+           fmt::format("{}, but this program reads up to {}: {}", printable(version, 40),
+                       kResultSchemaVersion,
+                       newer ? "use a newer harness" : "use the harness that wrote it")}};
+}
+
+std::vector<SchemaProblem> digest_problems(const json& document) {
+  const std::string stored = text_at(document, "digest");
+  if (stored.empty()) return {{"/digest", "missing, so damage could not be seen"}};
+  if (stored == digest_of(document)) return {};
+  return {{"/digest", "does not fit the content: the file was damaged or edited"}};
+}
+
+std::vector<SchemaProblem> rules_problems(const RulesCheck& check, const Result& result,
+                                          const json& document) {
+  std::vector<Violation> found;
+  try {
+    found = check(result, document);
+  } catch (const Error& error) {
+    return {{"/workload/rules_file", std::string("cannot be checked: ") + error.what()}};
+  }
+  std::vector<SchemaProblem> problems;
+  for (const Violation& violation : found) {
+    const auto& listed = result.status.violations;
+    // A result that owns up to a violation is no less sound for it.
+    if (std::any_of(listed.begin(), listed.end(), [&](const Violation& own) {
+          return own.rule == violation.rule && own.path == violation.path;
+        })) {
+      continue;
+    }
+    // An aborted or dry run claims to have kept no rule.
+    if (result.status.state == RunState::kAborted || result.status.state == RunState::kDryRun) {
+      continue;
+    }
+    problems.push_back(
+        {violation.path, fmt::format("breaks rule {}: expected {}, is {}", violation.rule,
+                                     violation.expected, violation.actual)});
+  }
+  return problems;
+}
+
+void check_document(const json& document, const RulesCheck& rules_check, ValidationReport& report) {
+  add(report, ExitCode::kInvalid, kind_problems(document));
+  if (!report.problems.empty()) return;
+  const std::vector<SchemaProblem> version = version_problems(document);
+  add(report, ExitCode::kInvalid, version);
+  // The canonical form needs no schema, so damage shows in files of any version.
+  add(report, ExitCode::kUsage, digest_problems(document));
+  if (!version.empty()) return;
+  const std::vector<SchemaProblem> form =
+      validate_schema(document, result_schema_path(text_at(document, "kind")));
+  add(report, ExitCode::kInvalid, form);
+  if (!form.empty()) return;
+  report.result = result_from_json(document);
+  add(report, ExitCode::kInvalid, find_inconsistencies(*report.result, document));
+  if (rules_check) {
+    add(report, ExitCode::kInvalid, rules_problems(rules_check, *report.result, document));
+  }
+}
+
+void conclude(ValidationReport& report) {
+  report.code = report.problems_code;
+  if (!report.problems.empty()) {
+    report.verdict = fmt::format("not valid: {} problem{}", report.problems.size(),
+                                 report.problems.size() == 1 ? "" : "s");
+    return;
+  }
+  const Status& status = report.result->status;
+  switch (status.state) {
+    case RunState::kValid:
+      report.verdict = status.mistrusted ? "valid, but mistrusted" : "valid";
+      return;
+    case RunState::kInvalid:
+      report.code = ExitCode::kInvalid;
+      report.verdict =
+          fmt::format("sound file of an invalid run: {} violation{}", status.violations.size(),
+                      status.violations.size() == 1 ? "" : "s");
+      return;
+    case RunState::kAborted:
+      report.code = ExitCode::kInvalid;
+      report.verdict = "sound file of an aborted run";
+      return;
+    case RunState::kDryRun:
+      report.verdict = "sound file of a dry run, which is no measurement";
+  }
+}
+
+}  // namespace
+
+ValidationReport validate_result_file(const std::filesystem::path& path,
+                                      const RulesCheck& rules_check) {
+  ValidationReport report;
+  JsonLimits limits;
+  limits.exact_integers = true;
+  json document;
+  try {
+    document = read_json_file(path, limits);
+  } catch (const Error& error) {
+    add(report, ExitCode::kUsage, {{"", error.why()}});
+    conclude(report);
+    return report;
+  }
+  check_document(document, rules_check, report);
+  conclude(report);
+  return report;
+}
+
+}  // namespace harness

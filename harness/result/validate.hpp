@@ -1,0 +1,42 @@
+// Whether a file is a result that can be believed: readable, undamaged, in form, in agreement with
+// itself and with the rules.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/base/error.hpp"
+#include "harness/result/result.hpp"
+#include "harness/result/schema.hpp"
+
+namespace harness {
+
+/// Checks a result against the rules of its workload. Plugged in from outside, so that result files
+/// can be read without knowing rules. May throw Error when the rules cannot be had.
+using RulesCheck = std::function<std::vector<Violation>(const Result&, const nlohmann::json&)>;
+
+struct ValidationReport {
+  /// What is wrong with the file itself, each with its JSON pointer.
+  std::vector<SchemaProblem> problems{};
+  /// For the problems alone: kUsage when the file is unreadable, not JSON or its digest broken,
+  /// kInvalid when it breaks schema, consistency or rules, kOk without problems.
+  ExitCode problems_code = ExitCode::kOk;
+  /// For the command: as above, but kInvalid also for a sound file that records an invalid or
+  /// aborted run, so that a script cannot take one for a measurement. A dry run is kOk: it claims
+  /// nothing.
+  ExitCode code = ExitCode::kOk;
+  /// One line for people: "valid", "not valid: 3 problems", "sound file of an aborted run", ...
+  std::string verdict{};
+  /// What was read, where the form allows it.
+  std::optional<Result> result{};
+};
+
+/// Reads and checks one file; never throws for what is in it.
+ValidationReport validate_result_file(const std::filesystem::path& path,
+                                      const RulesCheck& rules_check = {});
+
+}  // namespace harness

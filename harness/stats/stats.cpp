@@ -1,0 +1,139 @@
+#include "harness/stats/stats.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/math/distributions/binomial.hpp>
+#include <cmath>
+#include <stdexcept>
+
+namespace harness {
+namespace {
+
+constexpr double kConfidence = 0.95;
+// Fewest values above a reported quantile; below that it is the maximum under another name.
+constexpr double kTailCount = 5;
+// Fewest samples in each half before drift is looked for: those a 95 % interval needs.
+constexpr std::size_t kDriftHalf = 6;
+// A shift this small is not worth a word, however sure it is.
+constexpr double kDriftRatio = 0.02;
+// n * (1 - p) for p = 0.9, n = 50 comes out just below 5 in floating point.
+constexpr double kCountSlack = 1e-9;
+
+std::vector<double> sorted_copy(std::span<const double> values) {
+  if (values.empty()) throw std::invalid_argument("statistics of no values");
+  std::vector<double> sorted(values.begin(), values.end());
+  if (!std::all_of(sorted.begin(), sorted.end(), [](double x) { return std::isfinite(x); })) {
+    throw std::invalid_argument("statistics of a value that is not finite");
+  }
+  std::sort(sorted.begin(), sorted.end());
+  return sorted;
+}
+
+double median_of_sorted(const std::vector<double>& sorted) {
+  const std::size_t n = sorted.size();
+  // Halved before they are added: the sum of two huge values must not overflow.
+  return n % 2 == 1 ? sorted[n / 2] : sorted[n / 2 - 1] / 2 + sorted[n / 2] / 2;
+}
+
+// The number of samples below the median is binomial(n, 1/2) for any continuous distribution, so
+// [x(k), x(n+1-k)] misses it with probability 2 P(B <= k-1). The largest k that keeps this at or
+// below 1 - confidence gives the shortest such interval; ties only raise the coverage.
+// David & Nagaraja, Order Statistics, 3rd ed., section 7.1.
+Interval interval_of_sorted(const std::vector<double>& sorted, double confidence) {
+  Interval interval;
+  interval.center = median_of_sorted(sorted);
+  const auto n = static_cast<double>(sorted.size());
+  const boost::math::binomial_distribution<double> below(n, 0.5);
+  const double tail = (1 - confidence) / 2;
+  if (boost::math::cdf(below, 0.0) > tail) return interval;
+  // The quantile is the start only: how it rounds is the library's policy, the comparison is ours.
+  double misses = std::floor(boost::math::quantile(below, tail));
+  while (misses > 0 && boost::math::cdf(below, misses) > tail) --misses;
+  while (boost::math::cdf(below, misses + 1) <= tail) ++misses;
+  const auto k = static_cast<std::size_t>(misses);  // 0-based index of the lower bound
+  interval.low = sorted[k];
+  interval.high = sorted[sorted.size() - 1 - k];
+  interval.confidence = 1 - 2 * boost::math::cdf(below, misses);
+  return interval;
+}
+
+std::optional<double> tail_of_sorted(const std::vector<double>& sorted, double p) {
+  const auto n = static_cast<double>(sorted.size());
+  if (n * (1 - p) < kTailCount - kCountSlack) return std::nullopt;
+  // The smallest value that at least a fraction p of all samples does not exceed: always one that
+  // was really measured.
+  const auto rank = static_cast<std::size_t>(std::ceil(n * p - kCountSlack));
+  return sorted[std::clamp<std::size_t>(rank, 1, sorted.size()) - 1];
+}
+
+// Speaks only where the intervals of both halves lie apart, which chance does far more rarely than
+// one time in twenty, and only of measured quantities: a loss is meant to move.
+std::optional<std::string> drift_warning(const Metric& metric, const std::vector<double>& values) {
+  const std::size_t half = values.size() / 2;
+  if (metric.unit == "1" || half < kDriftHalf) return std::nullopt;
+  const std::span<const double> all(values);
+  const Interval first = median_interval(all.first(half), kConfidence);
+  const Interval second = median_interval(all.last(half), kConfidence);
+  if (*second.low <= *first.high && *first.low <= *second.high) return std::nullopt;
+  const double change = second.center - first.center;
+  if (std::abs(change) < kDriftRatio * std::abs(first.center)) return std::nullopt;
+  return fmt::format(
+      "drifts: the median of the second half is {} than that of the first ({:.6g} against {:.6g} "
+      "{}), so the machine or the work changed during the run",
+      change > 0 ? "higher" : "lower", second.center, first.center, metric.unit);
+}
+
+}  // namespace
+
+double median(std::span<const double> values) { return median_of_sorted(sorted_copy(values)); }
+
+Interval median_interval(std::span<const double> values, double confidence) {
+  if (!(confidence > 0 && confidence < 1)) throw std::invalid_argument("confidence out of (0, 1)");
+  return interval_of_sorted(sorted_copy(values), confidence);
+}
+
+std::optional<double> tail_quantile(std::span<const double> values, double p) {
+  if (!(p > 0.5 && p < 1)) throw std::invalid_argument("tail quantile out of (0.5, 1)");
+  return tail_of_sorted(sorted_copy(values), p);
+}
+
+void summarise(Metric& metric) {
+  metric.summary = {};
+  metric.warnings.clear();
+  std::vector<double> values;
+  std::size_t missing = 0;
+  for (const Sample& sample : metric.samples) {
+    if (sample.warmup) continue;
+    if (sample.value && std::isfinite(*sample.value)) {
+      values.push_back(*sample.value);
+    } else {
+      ++missing;
+    }
+  }
+  if (missing > 0) {
+    metric.warnings.push_back(fmt::format("{} of {} samples are not finite and are left out",
+                                          missing, missing + values.size()));
+  }
+  metric.summary.n = static_cast<std::int64_t>(values.size());
+  if (values.empty()) {
+    metric.warnings.emplace_back(
+        "no finite sample after the warm-up: there is nothing to summarise");
+    return;
+  }
+  const std::vector<double> sorted = sorted_copy(values);
+  metric.summary.median = interval_of_sorted(sorted, kConfidence);
+  metric.summary.min = sorted.front();
+  metric.summary.max = sorted.back();
+  metric.summary.p90 = tail_of_sorted(sorted, 0.90);
+  metric.summary.p99 = tail_of_sorted(sorted, 0.99);
+  if (!metric.summary.median->low) {
+    metric.warnings.push_back(
+        fmt::format("n = {} is too small for an interval of the median at {:.0f} % confidence "
+                    "(6 samples give one)",
+                    values.size(), kConfidence * 100));
+  }
+  if (const auto drift = drift_warning(metric, values)) metric.warnings.push_back(*drift);
+}
+
+}  // namespace harness

@@ -1,0 +1,74 @@
+// A complete, valid result of a made-up run, for tests of everything that reads results.
+#pragma once
+
+#include "harness/result/consistency.hpp"
+#include "harness/result/result.hpp"
+#include "harness/stats/stats.hpp"
+
+namespace harness {
+
+inline Metric sample_metric(const char* tag, const char* unit, std::vector<double> values,
+                            std::int64_t warmup = 2) {
+  Metric metric{tag, unit, Direction::kLower, "made up", {}, {}, {}};
+  std::int64_t step = 0;
+  for (const double value : values) {
+    ++step;
+    metric.samples.push_back({step, step <= warmup, value, ""});
+  }
+  summarise(metric);
+  return metric;
+}
+
+inline Result sample_result() {
+  Result result;
+  result.identity = {"0b5f7c2e-7d1c-4a53-9d0e-0f6a3c1b2d4e",
+                     "9a1d2f3c-1111-4222-8333-444455556666",
+                     1,
+                     3,
+                     "2026-01-31T12:00:00.123Z",
+                     "2026-01-31T12:01:00.456Z",
+                     "0.1.0",
+                     "0123456789abcdef0123456789abcdef01234567",
+                     false,
+                     {"harness", "run", "--workload", "null"}};
+  result.rules = {"null",  "rules/null.json", "1.0.0", std::string(64, 'a'),
+                  "quick", "closed",          {},      false};
+  result.settings.requested = {{"workload", "null"}, {"set", {"pace=slow"}}};
+  result.settings.effective = {
+      {"tier", "quick"},     {"batch_size", 1},          {"threads", 2},
+      {"cpus", nullptr},     {"precision", "fp32"},      {"allocator", "system"},
+      {"seed", 4294967295U}, {"warmup_steps", 2},        {"min_steps", 6},
+      {"min_seconds", 0.0},  {"set", {{"pace", "slow"}}}};
+  result.kernels = {{"focal-loss", "reference"}};
+  result.seeds = {4294967295U, 1, 2, 3};
+  result.dataset = Artifact{"scenes", "generated", std::string(64, 'b'), {{"images", "320"}}};
+  result.weights = {{"initialisation", "seeded", std::nullopt, {}}};
+  result.hyperparameters = {{"learning_rate", "0.0001"}};
+  result.system = {{"cpu", {{"model", "Made-up 9000"}, {"cores", 2}}},
+                   {"microcode", nullptr},
+                   {"missing", {{"microcode", "not readable"}}}};
+  result.environment_before = {{"load", {0.1, 0.2, 0.3}}};
+  result.environment_after = {{"load", {1.1, 0.2, 0.3}}};
+  result.preparation = {{"data_seconds", 0.25}, {"init_seconds", 0.125}};
+  const std::vector<double> bursts = {1.0e12, 1.01e12, 0.99e12, 1.0e12, 1.02e12, 0.98e12};
+  result.peaks = {{"fma.fp32", "FLOP/s", "AVX2", 2, bursts, median_interval(bursts), ""},
+                  {"copy.bandwidth", "B/s", "memcpy", 2, {}, std::nullopt, "no time for a burst"}};
+  result.metrics = {sample_metric("time.step", "s", {0.9, 0.6, 0.5, 0.52, 0.51, 0.49, 0.5, 0.53}),
+                    sample_metric("loss.total", "1", {3, 2.5, 2.2, 2.1, 2.05, 2, 1.9, 1.85})};
+  result.memory = {std::nullopt, "allocator", "this allocator counts nothing"};
+  CostReport cost;
+  cost.cost = {1e11, 2.5e11, 1e9, 111, "fp32"};
+  cost.achieved_flops_per_second = 2.5e11 / result.metrics[0].summary.median->center;
+  cost.utilisation = *cost.achieved_flops_per_second / 1.0e12;
+  result.cost = cost;
+  QualityReport quality;
+  quality.quality = {"accuracy", Direction::kHigher, 0.75, "", {{"loss", "1", "1", 0, 1e-5, true}}};
+  quality.target = 0.5;
+  quality.passed = quality_passed(quality.quality, quality.target);
+  result.quality = quality;
+  result.status.state = RunState::kValid;
+  result.status.recommendations = {"take more samples"};
+  return result;
+}
+
+}  // namespace harness
