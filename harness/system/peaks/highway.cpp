@@ -36,11 +36,12 @@ namespace hn = hwy::HWY_NAMESPACE;
 #undef HARNESS_CHAIN_COUNT
 #if HWY_ARCH_ARM_A64 || (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3)
 #define HARNESS_CHAIN_COUNT 24
-#define HARNESS_CHAINS(X)                                                                       \
-  X(0)                                                                                          \
-  X(1)                                                                                          \
-  X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) \
-      X(19) X(20) X(21) X(22) X(23)
+// clang-format off
+#define HARNESS_CHAINS(X)                               \
+  X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)               \
+  X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)         \
+  X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23)
+// clang-format on
 #else
 #define HARNESS_CHAIN_COUNT 12
 #define HARNESS_CHAINS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
