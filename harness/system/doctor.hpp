@@ -1,0 +1,44 @@
+// What about a machine, or about its state during a run, makes measurements worse, and how to
+// change it. Pure functions of captured facts.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace harness {
+
+enum class Severity {
+  kOk,       ///< looked at and found good
+  kNote,     ///< worth knowing, or could not be read
+  kWarning,  ///< makes numbers worse or noisier; change it
+};
+
+struct Finding {
+  std::string id{};  ///< "governor", "load", ... one a subject
+  Severity severity = Severity::kOk;
+  std::string what{};     ///< what was found, one line
+  std::string why{};      ///< why it matters; empty for kOk
+  std::string how{};      ///< what to do, a command where there is one; may be empty
+  bool mistrust = false;  ///< numbers measured like this are not to be believed
+};
+
+/// Judges capture_system() and capture_environment(). Fields that are null, absent or of another
+/// type are reported as unknown or passed over, never an error. Always in the same order.
+std::vector<Finding> diagnose(const nlohmann::json& system, const nlohmann::json& environment);
+
+/// What went wrong between two calls of capture_environment() around a run: other processes, stolen
+/// CPU time, throttling, swapping. Nothing for what stayed quiet or cannot be told.
+std::vector<Finding> compare_environments(const nlohmann::json& before,
+                                          const nlohmann::json& after);
+
+/// "ok", "note", "warning".
+const char* to_text(Severity severity);
+
+/// [{id, severity, what, why, how, mistrust}], why and how null when empty.
+nlohmann::json to_json(const std::vector<Finding>& findings);
+
+/// For a terminal, the worst first.
+std::string render_findings(const std::vector<Finding>& findings);
+
+}  // namespace harness
