@@ -1,0 +1,44 @@
+// Counter-based random numbers: each draw is a hash of what it is for, so that it depends neither
+// on the order of the draws nor on the standard library.
+#pragma once
+
+#include <cstdint>
+
+namespace harness::workloads {
+
+/// The finaliser of SplitMix64 (Steele, Lea, Flood 2014): a bijection of 64-bit words.
+constexpr std::uint64_t mix64(std::uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
+  return z ^ (z >> 31);
+}
+
+/// A key for one stream from the words that name it.
+template <typename... Words>
+constexpr std::uint64_t stream_key(Words... words) {
+  std::uint64_t key = 0;
+  ((key = mix64(key + 0x9E3779B97F4A7C15ULL + static_cast<std::uint64_t>(words))), ...);
+  return key;
+}
+
+/// Draws from one stream, in order; copies continue independently from the same place.
+class CounterRandom {
+ public:
+  explicit constexpr CounterRandom(std::uint64_t key) : key_(key) {}
+
+  constexpr std::uint64_t next() { return mix64(key_ + ++counter_ * 0x9E3779B97F4A7C15ULL); }
+  /// Uniform in [0, n); the bias of at most n / 2^32 is the price of never rejecting.
+  constexpr std::uint32_t below(std::uint32_t n) {
+    return static_cast<std::uint32_t>(((next() >> 32) * n) >> 32);
+  }
+  /// Uniform in [low, high], both included.
+  constexpr int between(int low, int high) {
+    return low + static_cast<int>(below(static_cast<std::uint32_t>(high - low + 1)));
+  }
+
+ private:
+  std::uint64_t key_;
+  std::uint64_t counter_ = 0;
+};
+
+}  // namespace harness::workloads
