@@ -18,24 +18,32 @@ WorkloadRegistry& WorkloadRegistry::instance() {
   return registry;
 }
 
-void WorkloadRegistry::add(WorkloadEntry entry) {
-  const auto after = std::lower_bound(
-      entries_.begin(), entries_.end(), entry.info.name,
-      [](const auto& existing, const std::string& name) { return existing->info.name < name; });
-  if (after != entries_.end() && (*after)->info.name == entry.info.name) {
-    throw std::logic_error("workload registered twice: " + entry.info.name);
-  }
-  entries_.insert(after, std::make_unique<WorkloadEntry>(std::move(entry)));
+void WorkloadRegistry::add(InfoFunction info, std::function<std::unique_ptr<Workload>()> create) {
+  pending_.emplace_back(std::move(info), std::move(create));
 }
 
-std::vector<const WorkloadEntry*> WorkloadRegistry::list() const {
+void WorkloadRegistry::resolve() {
+  for (auto& [info, create] : std::exchange(pending_, {})) {
+    auto entry = std::make_unique<WorkloadEntry>(WorkloadEntry{info(), std::move(create)});
+    const auto place = std::lower_bound(
+        entries_.begin(), entries_.end(), entry->info.name,
+        [](const auto& known, const std::string& name) { return known->info.name < name; });
+    if (place != entries_.end() && (*place)->info.name == entry->info.name) {
+      throw std::logic_error("workload registered twice: " + entry->info.name);
+    }
+    entries_.insert(place, std::move(entry));
+  }
+}
+
+std::vector<const WorkloadEntry*> WorkloadRegistry::list() {
+  resolve();
   std::vector<const WorkloadEntry*> entries;
-  entries.reserve(entries_.size());
   for (const auto& entry : entries_) entries.push_back(entry.get());
   return entries;
 }
 
-const WorkloadEntry& WorkloadRegistry::get(const std::string& name) const {
+const WorkloadEntry& WorkloadRegistry::get(const std::string& name) {
+  resolve();
   std::vector<std::string> names;
   for (const auto& entry : entries_) {
     if (entry->info.name == name) return *entry;
@@ -44,9 +52,9 @@ const WorkloadEntry& WorkloadRegistry::get(const std::string& name) const {
   throw Error("workload '" + printable(name) + "'", "unknown", did_you_mean(name, names));
 }
 
-RegisterWorkload::RegisterWorkload(WorkloadInfo info,
+RegisterWorkload::RegisterWorkload(InfoFunction info,
                                    std::function<std::unique_ptr<Workload>()> create) {
-  WorkloadRegistry::instance().add({std::move(info), std::move(create)});
+  WorkloadRegistry::instance().add(std::move(info), std::move(create));
 }
 
 }  // namespace harness

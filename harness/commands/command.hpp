@@ -1,0 +1,29 @@
+// A command: argv in, exit code out. One file per command; the table is in commands.cpp.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/base/error.hpp"
+
+namespace harness {
+
+/// What follows the command's name on the command line.
+using Arguments = std::vector<std::string>;
+
+struct Command {
+  const char* name;
+  const char* summary;  ///< one line for `harness --help`
+  ExitCode (*run)(const Arguments& arguments);
+};
+
+ExitCode list_command(const Arguments& arguments);
+ExitCode doctor_command(const Arguments& arguments);
+ExitCode run_command(const Arguments& arguments);
+ExitCode verify_command(const Arguments& arguments);
+ExitCode validate_command(const Arguments& arguments);
+
+/// The whole program: finds the command, runs it, turns errors into one line on stderr.
+int run_program(int argc, char** argv);
+
+}  // namespace harness

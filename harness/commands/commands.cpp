@@ -1,0 +1,77 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <exception>
+#include <stdexcept>
+
+#include "harness/base/text.hpp"
+#include "harness/base/version.hpp"
+#include "harness/commands/command.hpp"
+
+namespace harness {
+namespace {
+
+constexpr std::array kCommands = {
+    Command{"list", "workloads, kernels, rules and settings", list_command},
+    Command{"doctor", "check this machine before measuring on it", doctor_command},
+    Command{"run", "measure a workload, write a result file", run_command},
+    Command{"verify", "check the model against golden data", verify_command},
+    Command{"validate", "check result files against schema, digest and rules", validate_command},
+};
+
+void print_help() {
+  fmt::print(
+      "harness - benchmark harness in the MLPerf style\n\nusage: harness COMMAND [OPTIONS]\n\n");
+  for (const Command& command : kCommands) {
+    fmt::print("  {:<10} {}\n", command.name, command.summary);
+  }
+  fmt::print(
+      "\n'harness COMMAND --help' shows the options of a command.\n"
+      "A first measurement: harness run --workload retinanet-train\n");
+}
+
+int fail(const std::string& message, ExitCode code) {
+  // One line whatever the message holds; scripts read it.
+  std::string line = message;
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  std::fflush(stdout);
+  fmt::print(stderr, "harness: {}\n", line);
+  return static_cast<int>(code);
+}
+
+}  // namespace
+
+int run_program(int argc, char** argv) {
+  try {
+    const std::string name = argc > 1 ? argv[1] : "--help";
+    const Arguments arguments(argv + std::min(argc, 2), argv + argc);
+    if (name == "--help" || name == "-h" || name == "help") {
+      print_help();
+      return argc > 1 ? 0 : static_cast<int>(ExitCode::kUsage);
+    }
+    if (name == "--version") {
+      fmt::print("{}\n", version_line());
+      return 0;
+    }
+    std::vector<std::string> names;
+    for (const Command& command : kCommands) {
+      if (name == command.name) return static_cast<int>(command.run(arguments));
+      names.emplace_back(command.name);
+    }
+    throw Error("command '" + printable(name) + "'", "unknown", did_you_mean(name, names));
+  } catch (const Error& error) {
+    return fail(error.what(), error.code());
+  } catch (const std::invalid_argument& error) {
+    // What kernels say of input they cannot take; they know nothing of Error.
+    return fail(error.what(), ExitCode::kUsage);
+  } catch (const std::bad_alloc&) {
+    return fail("memory: not enough for this request (smaller batch or fewer samples)",
+                ExitCode::kUsage);
+  } catch (const std::exception& error) {
+    return fail(std::string("internal error: ") + error.what(), ExitCode::kAborted);
+  }
+}
+
+}  // namespace harness

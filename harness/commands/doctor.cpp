@@ -1,0 +1,28 @@
+#include <fmt/format.h>
+
+#include "harness/commands/command.hpp"
+#include "harness/commands/options.hpp"
+#include "harness/system/capture.hpp"
+#include "harness/system/doctor.hpp"
+
+namespace harness {
+
+ExitCode doctor_command(const Arguments& arguments) {
+  Options options("doctor", "Checks this machine and says what to change before measuring.",
+                  "[--json]");
+  options.add("json", "findings, system and environment as JSON");
+  if (!options.parse(arguments)) return ExitCode::kOk;
+  const nlohmann::json system = capture_system();
+  const nlohmann::json environment = capture_environment();
+  const std::vector<Finding> findings = diagnose(system, environment);
+  if (options.flag("json")) {
+    const nlohmann::json document = {
+        {"findings", to_json(findings)}, {"system", system}, {"environment", environment}};
+    fmt::print("{}\n", document.dump(2));
+  } else {
+    fmt::print("{}", render_findings(findings));
+  }
+  return ExitCode::kOk;
+}
+
+}  // namespace harness

@@ -1,0 +1,104 @@
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "harness/base/files.hpp"
+#include "harness/base/text.hpp"
+#include "harness/commands/command.hpp"
+#include "harness/commands/options.hpp"
+#include "harness/run/registry.hpp"
+#include "harness/run/rules.hpp"
+
+namespace harness {
+namespace {
+
+using nlohmann::json;
+
+json to_json(const OperatorInfo& info) {
+  json implementations = json::array();
+  for (const ImplementationInfo& item : info.implementations) {
+    implementations.push_back({{"name", item.name}, {"summary", item.summary}});
+  }
+  return {{"name", info.name}, {"summary", info.summary}, {"implementations", implementations}};
+}
+
+json to_json(const WorkloadInfo& info, const Rules& rules) {
+  json settings = json::array();
+  for (const SettingInfo& setting : info.settings) {
+    settings.push_back({{"key", setting.key},
+                        {"default", setting.default_value},
+                        {"summary", setting.summary},
+                        {"choices", setting.choices}});
+  }
+  json operators = json::array();
+  for (const OperatorInfo& item : info.operators) operators.push_back(item.name);
+  json tiers = json::object();
+  for (const auto& [name, tier] : rules.tiers) {
+    tiers[name] = {{"summary", tier.summary},
+                   {"available", tier.unavailable.empty()},
+                   {"reason", tier.unavailable}};
+  }
+  return {{"name", info.name},
+          {"summary", info.summary},
+          {"precisions", info.precisions},
+          {"allocators", info.allocators},
+          {"takes_data", info.uses_data},
+          {"settings", settings},
+          {"operators", operators},
+          {"rules", {{"file", rules.file}, {"version", rules.version}, {"sha256", rules.sha256}}},
+          {"default_tier", rules.default_tier},
+          {"tiers", tiers}};
+}
+
+void print_workload(const WorkloadInfo& info, const Rules& rules) {
+  fmt::print("{}\n    {}\n", info.name, info.summary);
+  for (const auto& [name, tier] : rules.tiers) {
+    fmt::print("    --tier {:<11} {}{}\n", name, tier.summary,
+               tier.unavailable.empty() ? "" : " (not available: " + tier.unavailable + ")");
+  }
+  fmt::print("    --precision {}   --allocator {}{}\n", join(info.precisions, "|"),
+             join(info.allocators, "|"), info.uses_data ? "   --data DIR" : "");
+  for (const SettingInfo& setting : info.settings) {
+    const std::string shown =
+        setting.choices.empty() ? setting.default_value : join(setting.choices, "|");
+    fmt::print("    --set {:<24} {}\n", setting.key + "=" + shown, setting.summary);
+  }
+  fmt::print("    rules {} version {}: {}\n\n", rules.file, rules.version, rules.summary);
+}
+
+}  // namespace
+
+ExitCode list_command(const Arguments& arguments) {
+  Options options("list", "Shows workloads, kernels, rules and the settings of each.", "[--json]");
+  options.add("json", "the same as JSON");
+  if (!options.parse(arguments)) return ExitCode::kOk;
+  const std::filesystem::path home = home_folder();
+  json workloads = json::array();
+  std::map<std::string, const OperatorInfo*> operators;
+  const bool as_json = options.flag("json");
+  if (!as_json) fmt::print("WORKLOADS (harness run --workload NAME)\n\n");
+  for (const WorkloadEntry* entry : WorkloadRegistry::instance().list()) {
+    const Rules rules = load_rules(home, entry->info.name);
+    for (const OperatorInfo& info : entry->info.operators) operators.emplace(info.name, &info);
+    if (as_json) {
+      workloads.push_back(to_json(entry->info, rules));
+    } else {
+      print_workload(entry->info, rules);
+    }
+  }
+  json kernels = json::array();
+  if (!as_json) fmt::print("KERNELS (--kernels OPERATOR=IMPLEMENTATION)\n\n");
+  for (const auto& [name, info] : operators) {
+    kernels.push_back(to_json(*info));
+    if (as_json) continue;
+    fmt::print("{}\n    {}\n", name, info->summary);
+    for (const ImplementationInfo& item : info->implementations) {
+      fmt::print("    {:<12} {}\n", item.name, item.summary);
+    }
+  }
+  if (as_json) fmt::print("{}\n", json{{"workloads", workloads}, {"kernels", kernels}}.dump(2));
+  return ExitCode::kOk;
+}
+
+}  // namespace harness

@@ -1,0 +1,228 @@
+#include "harness/commands/measure.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+
+#include "harness/base/error.hpp"
+#include "harness/base/text.hpp"
+#include "harness/base/version.hpp"
+#include "harness/result/result_json.hpp"
+#include "harness/run/interrupt.hpp"
+#include "harness/run/peak_schedule.hpp"
+#include "harness/run/progress.hpp"
+#include "harness/run/runner.hpp"
+#include "harness/run/samples_file.hpp"
+#include "harness/stats/stats.hpp"
+#include "harness/system/affinity.hpp"
+#include "harness/system/capture.hpp"
+#include "harness/system/doctor.hpp"
+#include "harness/system/memory_limit.hpp"
+#include "harness/system/page_cache.hpp"
+
+namespace harness {
+namespace {
+
+using nlohmann::json;
+
+void refuse_if_too_large(Workload& workload, const RunPlan& plan) {
+  const double needed = workload.estimate_memory(plan.context);
+  const std::optional<long long> bytes = available_memory().bytes;
+  if (!bytes || needed <= static_cast<double>(*bytes)) return;
+  const auto available = static_cast<double>(*bytes);
+  throw Error(fmt::format("--batch-size {}", plan.context.batch_size),
+              fmt::format("needs about {} of memory, {} are available",
+                          format_quantity(needed, "B"), format_quantity(available, "B")),
+              "use a smaller batch or a machine with more memory");
+}
+
+const Metric* find_metric(const std::vector<Metric>& metrics, const std::string& tag) {
+  for (const Metric& metric : metrics) {
+    if (metric.tag == tag) return &metric;
+  }
+  return nullptr;
+}
+
+std::optional<CostReport> report_cost(const Cost& cost, const Result& result) {
+  CostReport report;
+  report.cost = cost;
+  const Metric* steps = find_metric(result.metrics, "time.step");
+  if (steps == nullptr || !steps->summary.median || steps->summary.median->center <= 0) {
+    report.reason = "no timed step";
+    return report;
+  }
+  report.achieved_flops_per_second = cost.step_flops / steps->summary.median->center;
+  const auto peak = std::find_if(result.peaks.begin(), result.peaks.end(), [&](const Peak& item) {
+    return item.tag == "fma." + cost.precision;
+  });
+  if (peak == result.peaks.end()) {
+    report.reason = "no peak was measured for " + cost.precision;
+  } else if (!peak->value) {
+    report.reason = "the peak for " + cost.precision + " is missing: " + peak->reason;
+  } else {
+    report.utilisation = *report.achieved_flops_per_second / peak->value->center;
+  }
+  return report;
+}
+
+QualityReport report_quality(const Quality& quality, const RunPlan& plan, std::int64_t steps) {
+  QualityReport report;
+  report.quality = quality;
+  report.target = plan.quality_target;
+  if (!plan.quality_target) return report;
+  report.passed = quality.value && (quality.direction == Direction::kHigher
+                                        ? *quality.value >= *plan.quality_target
+                                        : *quality.value <= *plan.quality_target);
+  if (*report.passed) report.reached_at_step = steps;
+  return report;
+}
+
+Memory report_memory(const Workload& workload) {
+  Memory memory;
+  memory.peak_bytes = workload.peak_memory_bytes();
+  memory.source = "the workload's allocator counters, from the end of preparation on";
+  if (!memory.peak_bytes) {
+    memory.source = "none";
+    memory.reason = "this workload has no allocator of its own";
+  }
+  return memory;
+}
+
+void judge(Result& result, const RunPlan& plan, const RunRecord& record) {
+  const json document = to_json(result);
+  for (const Departure& departure : find_departures(plan.rules.closed, document)) {
+    const bool known =
+        std::any_of(result.rules.departures.begin(), result.rules.departures.end(),
+                    [&](const Departure& earlier) { return earlier.path == departure.path; });
+    if (!known) result.rules.departures.push_back(departure);
+  }
+  result.rules.division = result.rules.departures.empty() ? "closed" : "open";
+  if (plan.division == "open") result.rules.division = "open";
+  result.rules.mlperf_equivalent =
+      plan.rules.mlperf_equivalent && result.rules.division == "closed";
+
+  Status& status = result.status;
+  if (record.stop == StopReason::kInterrupted || record.stop == StopReason::kFailed) {
+    status.state = RunState::kAborted;
+    status.violations.push_back(
+        {"completed", "/status/state", "a run that ends by itself", record.stop_detail,
+         "what was measured until then is kept; run again for a valid result"});
+  } else if (plan.dry_run) {
+    status.state = RunState::kDryRun;
+    status.recommendations.push_back("a dry run is no measurement: leave --dry-run out to measure");
+  } else {
+    status.violations = check_rules(plan.rules, result, document);
+    if (plan.division == "closed" && !result.rules.departures.empty()) {
+      const Departure& first = result.rules.departures.front();
+      status.violations.push_back(
+          {"closed-division", first.path, first.expected, first.actual, "use --division open"});
+    }
+    status.state = status.violations.empty() ? RunState::kValid : RunState::kInvalid;
+  }
+  std::vector<Finding> findings = diagnose(result.system, result.environment_before);
+  const std::vector<Finding> during =
+      compare_environments(result.environment_before, result.environment_after);
+  findings.insert(findings.end(), during.begin(), during.end());
+  for (const Finding& finding : findings) {
+    if (finding.mistrust) {
+      status.mistrusted = true;
+      status.mistrust_reasons.push_back(finding.what);
+    }
+    if (finding.severity != Severity::kOk && !finding.how.empty()) {
+      status.recommendations.push_back(finding.what + ": " + finding.how);
+    }
+  }
+}
+
+Identity make_identity(const SeriesPosition& position,
+                       const std::vector<std::string>& command_line) {
+  Identity identity;
+  identity.uuid = new_uuid();
+  identity.series_id = position.series_id;
+  identity.run_index = position.index;
+  identity.run_count = position.count;
+  identity.started_at = utc_now();
+  identity.harness_version = version().version;
+  identity.git_commit = version().git_commit;
+  identity.git_dirty = version().git_dirty;
+  identity.command_line = command_line;
+  return identity;
+}
+
+RunnerHooks make_hooks(const RunPlan& plan, const Workload& workload, PeakSchedule& peaks) {
+  RunnerHooks hooks;
+  hooks.stop_requested = interrupt_requested;
+  hooks.clear_cache = [](const std::filesystem::path& root) {
+    return to_json(clear_page_cache(root));
+  };
+  // A peak is worth its time only where there is work to compare with it.
+  hooks.between_steps = [&](double seconds) {
+    if (!plan.dry_run && workload.cost().step_flops > 0) peaks.after_step(seconds);
+  };
+  return hooks;
+}
+
+}  // namespace
+
+std::string new_uuid() {
+  std::random_device device;
+  std::string text;
+  for (int i = 0; i < 4; ++i) text += fmt::format("{:08x}", device());
+  text[12] = '4';                                               // version 4, random
+  text[16] = "89ab"[static_cast<unsigned char>(text[16]) % 4];  // variant 1
+  for (const std::size_t dash : {8U, 13U, 18U, 23U}) text.insert(dash, "-");
+  return text;
+}
+
+Result measure(RunPlan& plan, const SeriesPosition& position, const std::filesystem::path& out,
+               const std::string& stem, const std::vector<std::string>& command_line) {
+  // Before any thread exists, so that all inherit it.
+  if (!plan.cpus.empty()) apply_affinity(plan.cpus);
+  const std::unique_ptr<Workload> workload = plan.workload->create();
+  refuse_if_too_large(*workload, plan);
+
+  Result result;
+  result.identity = make_identity(position, command_line);
+  result.rules = {plan.rules.workload, plan.rules.file,
+                  plan.rules.version,  plan.rules.sha256,
+                  plan.tier_name,      "",
+                  plan.departures,     false};
+  result.settings = {plan.requested, plan.effective};
+  result.kernels = plan.context.kernels;
+  result.seeds = plan.context.seeds;
+  result.system = capture_system();
+  result.environment_before = capture_environment();
+
+  SamplesFile samples(out / (stem + ".jsonl"), {{"run", result.identity.uuid},
+                                                {"series", result.identity.series_id},
+                                                {"workload", plan.rules.workload},
+                                                {"tier", plan.tier_name},
+                                                {"seed", result.seeds.run},
+                                                {"schema_version", kResultSchemaVersion},
+                                                {"at", result.identity.started_at}});
+  Progress progress(stderr, terminal_columns(stderr));
+  PeakSchedule peaks(plan.context.threads);
+  const RunRecord record = run_workload(
+      *workload, plan.context,
+      {plan.tier.warmup_steps, plan.tier.min_steps, plan.tier.min_seconds, plan.tier.max_seconds},
+      make_hooks(plan, *workload, peaks), {&samples, &progress});
+
+  result.identity.ended_at = utc_now();
+  result.environment_after = capture_environment();
+  result.metrics = record.metrics;
+  for (Metric& metric : result.metrics) summarise(metric);
+  if (record.stop == StopReason::kCompleted) result.peaks = peaks.finish();
+  result.dataset = record.data.dataset;
+  result.weights = workload->weights();
+  result.hyperparameters = workload->hyperparameters();
+  result.preparation = record.preparation;
+  result.system["software"] = workload->software();
+  result.memory = report_memory(*workload);
+  if (workload->cost().step_flops > 0) result.cost = report_cost(workload->cost(), result);
+  if (record.quality) result.quality = report_quality(*record.quality, plan, record.steps);
+  judge(result, plan, record);
+  return result;
+}
+
+}  // namespace harness

@@ -1,0 +1,105 @@
+#include <fmt/format.h>
+
+#include <fmt/chrono.h>
+#include <ctime>
+
+#include "harness/base/files.hpp"
+#include "harness/base/text.hpp"
+#include "harness/commands/command.hpp"
+#include "harness/commands/measure.hpp"
+#include "harness/commands/run_options.hpp"
+#include "harness/commands/series.hpp"
+#include "harness/report/summary.hpp"
+#include "harness/result/result_file.hpp"
+#include "harness/run/interrupt.hpp"
+#include "harness/run/plan.hpp"
+
+namespace harness {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path new_run_folder(const std::string& workload) {
+  const std::string stamp = fmt::format("{:%Y%m%d-%H%M%S}", fmt::gmtime(std::time(nullptr)));
+  const fs::path base = fs::path("runs") / (stamp + "-" + workload);
+  fs::path folder = base;
+  for (int i = 2; fs::exists(folder); ++i) folder = fmt::format("{}-{}", base.string(), i);
+  return folder;
+}
+
+ExitCode exit_code(const Result& result, bool strict) {
+  switch (result.status.state) {
+    case RunState::kAborted:
+      return ExitCode::kAborted;
+    case RunState::kInvalid:
+      return ExitCode::kInvalid;
+    case RunState::kValid:
+    case RunState::kDryRun:
+      return strict && result.status.mistrusted ? ExitCode::kInvalid : ExitCode::kOk;
+  }
+  return ExitCode::kInvalid;
+}
+
+// The disk that took the samples may be full by now; what was measured is worth a second place.
+fs::path write_somewhere(const Result& result, const fs::path& wanted) {
+  try {
+    write_result_file(result, wanted);
+    return wanted;
+  } catch (const Error& error) {
+    std::error_code ignored;
+    const fs::path fallback = fs::temp_directory_path(ignored) / wanted.filename();
+    write_result_file(result, fallback);
+    fmt::print(stderr, "harness: {} (kept as {} instead)\n", error.what(), fallback.string());
+    throw Error("result", "could not be written where it was wanted",
+                "it is kept as " + fallback.string());
+  }
+}
+
+ExitCode run_once(const RunInvocation& invocation, RunPlan& plan, const SeriesPosition& position,
+                  const fs::path& out) {
+  make_writable_folder(out);
+  const std::string stem =
+      fmt::format("{}-{}-{}", plan.rules.workload, position.index, new_uuid().substr(0, 8));
+  const Result result = measure(plan, position, out, stem, invocation.command_line);
+  const std::string text = render_summary(result);
+  fmt::print("{}", text);
+  const fs::path file = write_somewhere(result, out / (stem + ".json"));
+  fmt::print("\nresult   {}\nsamples  {}\n", file.string(), (out / (stem + ".jsonl")).string());
+  return exit_code(result, invocation.strict);
+}
+
+ExitCode run_series(const Arguments& arguments, const RunPlan& plan, const fs::path& out) {
+  make_writable_folder(out);
+  const std::string series_id = new_uuid();
+  ExitCode worst = ExitCode::kOk;
+  for (std::int64_t index = 1; index <= plan.runs; ++index) {
+    fmt::print("run {} of {}\n", index, plan.runs);
+    std::fflush(stdout);
+    const ExitCode code =
+        run_child(arguments,
+                  {{series_id, index, plan.runs}, series_seed(plan.context.seeds.run, index), out});
+    if (code == ExitCode::kUsage || code == ExitCode::kAborted) return code;
+    if (worst == ExitCode::kOk) worst = code;
+    fmt::print("\n");
+  }
+  fmt::print("series   {} ({} results in {})\n", series_id, plan.runs, out.string());
+  return worst;
+}
+
+}  // namespace
+
+ExitCode run_command(const Arguments& arguments) {
+  std::optional<RunInvocation> invocation = parse_run_options(arguments);
+  if (!invocation) return ExitCode::kOk;
+  const std::optional<SeriesOrder> order = inherited_order();
+  if (order) invocation->request.seed = order->seed;
+  RunPlan plan = make_plan(invocation->request, home_folder());
+  install_interrupt_handlers();
+  if (order) return run_once(*invocation, plan, order->position, order->out);
+  const fs::path out =
+      invocation->out.empty() ? new_run_folder(plan.rules.workload) : invocation->out;
+  if (plan.runs > 1) return run_series(arguments, plan, out);
+  return run_once(*invocation, plan, {new_uuid(), 1, 1}, out);
+}
+
+}  // namespace harness

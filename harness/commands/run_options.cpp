@@ -1,0 +1,80 @@
+#include "harness/commands/run_options.hpp"
+
+#include "harness/base/text.hpp"
+#include "harness/result/result_file.hpp"
+
+namespace harness {
+namespace {
+
+Options run_options() {
+  Options options("run", "Measures a workload under its rules and writes one result file per run.",
+                  "--workload NAME [OPTIONS]");
+  options.add("workload", "what to measure; 'harness list' shows all", "NAME")
+      .add("tier", "length of the run: quick, standard or submission", "TIER")
+      .add("kernels", "reference, custom, or per operator: focal-loss=custom,...", "SET")
+      .add("precision", "fp32 or bf16", "TYPE")
+      .add("allocator", "system or pooled", "NAME")
+      .add("batch-size", "samples per step", "N")
+      .add("threads", "threads of the workload; default: the usable physical cores", "N")
+      .add("cpus", "pin to these CPUs, e.g. 0-3,8", "LIST")
+      .add("seed", "0 to 4294967295; default: by the rules", "N")
+      .add("data", "COCO-format folder instead of the default data", "DIR")
+      .add("runs", "results in the series, each from a process of its own", "N")
+      .add("division", "closed refuses departures from the rules; open lists them", "NAME")
+      .add("quality-target", "another target than the rules' (division open)", "X")
+      .add_list("set", "a setting of the workload; may be repeated", "KEY=VALUE")
+      .add("out", "folder for results and samples; default: a new one under runs/", "DIR")
+      .add("from", "repeat the run of this result: its settings and seeds", "RESULT")
+      .add("resume", "continue from a checkpoint in this folder", "DIR")
+      .add("strict", "exit 3 when the machine's state makes the result doubtful")
+      .add("dry-run", "prove that everything is in place: 3 steps, status dry-run");
+  return options;
+}
+
+template <class T>
+void override_with(std::optional<T>& field, const std::optional<T>& value) {
+  if (value) field = value;
+}
+
+}  // namespace
+
+std::optional<RunInvocation> parse_run_options(const Arguments& arguments) {
+  Options options = run_options();
+  if (!options.parse(arguments)) return std::nullopt;
+  RunInvocation invocation;
+  RunRequest& request = invocation.request;
+  if (const auto from = options.text("from")) {
+    request = request_from_result(read_result_file(*from));
+    if (const auto workload = options.text("workload"); workload && *workload != request.workload) {
+      throw Error("--workload " + printable(*workload),
+                  "the result given with --from is of '" + printable(request.workload) + "'",
+                  "leave --workload out");
+    }
+  } else {
+    request.workload = options.required("workload");
+  }
+  override_with(request.tier, options.text("tier"));
+  override_with(request.kernels, options.text("kernels"));
+  override_with(request.precision, options.text("precision"));
+  override_with(request.allocator, options.text("allocator"));
+  override_with(request.cpus, options.text("cpus"));
+  override_with(request.data, options.text("data"));
+  override_with(request.division, options.text("division"));
+  override_with(request.batch_size, options.integer("batch-size"));
+  override_with(request.threads, options.integer("threads"));
+  override_with(request.seed, options.integer("seed"));
+  override_with(request.runs, options.integer("runs"));
+  override_with(request.quality_target, options.number("quality-target"));
+  for (const std::string& setting : options.texts("set")) request.set.push_back(setting);
+  request.dry_run = request.dry_run || options.flag("dry-run");
+  if (options.text("resume")) {
+    throw Error("--resume", "no workload of this version keeps checkpoints", "leave it out");
+  }
+  if (const auto out = options.text("out")) invocation.out = *out;
+  invocation.strict = options.flag("strict");
+  invocation.command_line = {"harness", "run"};
+  invocation.command_line.insert(invocation.command_line.end(), arguments.begin(), arguments.end());
+  return invocation;
+}
+
+}  // namespace harness

@@ -1,0 +1,22 @@
+// The options of `run`: argv (and an earlier result, with --from) become a request.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "harness/commands/options.hpp"
+#include "harness/run/plan.hpp"
+
+namespace harness {
+
+struct RunInvocation {
+  RunRequest request{};
+  std::filesystem::path out{};  ///< empty: a new folder under runs/
+  bool strict = false;
+  std::vector<std::string> command_line{};
+};
+
+/// Returns nothing after `--help`. Throws Error.
+std::optional<RunInvocation> parse_run_options(const Arguments& arguments);
+
+}  // namespace harness

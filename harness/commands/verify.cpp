@@ -1,0 +1,77 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/base/files.hpp"
+#include "harness/base/text.hpp"
+#include "harness/commands/command.hpp"
+#include "harness/commands/options.hpp"
+#include "harness/result/json_reader.hpp"
+#include "harness/run/interrupt.hpp"
+#include "harness/run/plan.hpp"
+#include "harness/system/affinity.hpp"
+
+namespace harness {
+namespace {
+
+constexpr std::size_t kLargestGoldenFile = 64 << 20;
+
+const WorkloadEntry& workload_for(const std::string& file) {
+  const nlohmann::json document = parse_json(read_file(file, kLargestGoldenFile), file);
+  const std::string format =
+      document.is_object() && document.contains("format") && document["format"].is_string()
+          ? document["format"].get<std::string>()
+          : "";
+  std::vector<std::string> known;
+  for (const WorkloadEntry* entry : WorkloadRegistry::instance().list()) {
+    const auto& formats = entry->info.golden_formats;
+    if (std::find(formats.begin(), formats.end(), format) != formats.end()) return *entry;
+    known.insert(known.end(), formats.begin(), formats.end());
+  }
+  throw Error(printable(file),
+              format.empty() ? "has no field 'format'"
+                             : "golden format '" + printable(format) + "' is unknown",
+              did_you_mean(format, known));
+}
+
+}  // namespace
+
+ExitCode verify_command(const Arguments& arguments) {
+  Options options("verify", "Checks the model, kernels included, against golden data.",
+                  "--golden FILE [OPTIONS]");
+  options.add("golden", "golden data, e.g. tests/golden/retinanet_a.json", "FILE")
+      .add("kernels", "as for run", "SET")
+      .add("precision", "fp32 or bf16", "TYPE")
+      .add("threads", "threads to compute with", "N");
+  if (!options.parse(arguments)) return ExitCode::kOk;
+  const std::string golden = options.required("golden");
+  const WorkloadEntry& entry = workload_for(golden);
+  RunRequest request;
+  request.workload = entry.info.name;
+  request.kernels = options.text("kernels");
+  request.precision = options.text("precision");
+  request.threads = options.integer("threads");
+  RunPlan plan = make_plan(request, home_folder());
+  install_interrupt_handlers();
+  plan.context.interrupted = [] {
+    if (interrupt_requested()) throw Interrupted();
+  };
+
+  const std::vector<Check> checks = entry.create()->verify(golden, plan.context);
+  std::size_t failed = 0;
+  fmt::print("{:<52} {:>22} {:>22} {:>10} {:>10}\n", "quantity", "expected", "actual", "error",
+             "tolerance");
+  for (const Check& check : checks) {
+    failed += check.passed ? 0 : 1;
+    fmt::print("{:<52} {:>22} {:>22} {:>10} {:>10.1e}{}\n", check.name, check.expected,
+               check.actual, check.error ? fmt::format("{:.1e}", *check.error) : "none",
+               check.tolerance, check.passed ? "" : "  FAILED");
+  }
+  fmt::print("\n{} quantities, {} failed, kernels {}, precision {}\n", checks.size(), failed,
+             options.text("kernels").value_or("reference"), plan.context.precision);
+  const bool verified = failed == 0 && !checks.empty();
+  fmt::print("{}\n", verified ? "verified" : "not verified");
+  return verified ? ExitCode::kOk : ExitCode::kInvalid;
+}
+
+}  // namespace harness

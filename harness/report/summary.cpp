@@ -1,0 +1,155 @@
+#include "harness/report/summary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/base/text.hpp"
+
+namespace harness {
+namespace {
+
+std::string state_name(RunState state) {
+  switch (state) {
+    case RunState::kValid:
+      return "valid";
+    case RunState::kInvalid:
+      return "INVALID";
+    case RunState::kAborted:
+      return "ABORTED";
+    case RunState::kDryRun:
+      return "dry-run";
+  }
+  return "?";
+}
+
+std::string text_setting(const Result& result, const char* key) {
+  const auto found = result.settings.effective.find(key);
+  if (found == result.settings.effective.end() || found->is_null()) return "-";
+  return printable(found->is_string() ? found->get<std::string>() : found->dump(), 60);
+}
+
+std::string kernels_shown(const KernelSet& kernels) {
+  if (kernels.empty()) return "none";
+  const std::string& first = kernels.begin()->second;
+  const bool same = std::all_of(kernels.begin(), kernels.end(),
+                                [&](const auto& item) { return item.second == first; });
+  if (same) return printable(first, 40);
+  std::vector<std::string> parts;
+  for (const auto& [name, implementation] : kernels) parts.push_back(name + "=" + implementation);
+  return printable(join(parts, ","), 90);
+}
+
+std::string interval_shown(const Interval& interval, const std::string& unit) {
+  if (!interval.low || !interval.high) return "no interval";
+  return fmt::format("{} .. {}", format_quantity(*interval.low, unit),
+                     format_quantity(*interval.high, unit));
+}
+
+void add_metrics(std::string& text, const Result& result) {
+  text += fmt::format("\n{:<26} {:>16}  {:<34} {:>4}\n", "metric", "median", "95 % interval", "n");
+  const std::vector<std::string>* warnings = nullptr;
+  for (const Metric& metric : result.metrics) {
+    if (!metric.summary.median) continue;
+    const Interval& median = *metric.summary.median;
+    text += fmt::format("{:<26} {:>16}  {:<34} {:>4}\n", printable(metric.tag, 26),
+                        format_quantity(median.center, metric.unit),
+                        interval_shown(median, metric.unit), metric.summary.n);
+    if (metric.tag == "time.step") warnings = &metric.warnings;
+  }
+  if (warnings == nullptr) return;
+  for (const std::string& warning : *warnings) {
+    text += fmt::format("  note: {}\n", printable(warning));
+  }
+}
+
+void add_machine(std::string& text, const Result& result) {
+  for (const Peak& peak : result.peaks) {
+    const std::string value = peak.value ? format_quantity(peak.value->center, peak.unit)
+                                         : "unknown: " + printable(peak.reason, 60);
+    text += fmt::format("peak {:<21} {:>16}  {}\n", printable(peak.tag, 21), value,
+                        peak.value ? printable(peak.method, 40) : "");
+  }
+  if (result.cost) {
+    const CostReport& cost = *result.cost;
+    text +=
+        fmt::format("{:<26} {:>16}  forward {}, {} convolutions\n", "work per step",
+                    format_quantity(cost.cost.step_flops, "FLOP"),
+                    format_quantity(cost.cost.forward_flops, "FLOP"), cost.cost.convolution_calls);
+    if (cost.achieved_flops_per_second) {
+      text += fmt::format(
+          "{:<26} {:>16}  {}\n", "achieved",
+          format_quantity(*cost.achieved_flops_per_second, "FLOP/s"),
+          cost.utilisation ? fmt::format("{:.1f} % of the measured peak", 100 * *cost.utilisation)
+                           : printable(cost.reason, 60));
+    }
+  }
+  if (result.memory.peak_bytes) {
+    text += fmt::format("{:<26} {:>16}\n", "peak memory",
+                        format_quantity(*result.memory.peak_bytes, "B"));
+  }
+}
+
+void add_quality(std::string& text, const Result& result) {
+  if (!result.quality) return;
+  const QualityReport& report = *result.quality;
+  const auto failed = std::count_if(report.quality.checks.begin(), report.quality.checks.end(),
+                                    [](const Check& check) { return !check.passed; });
+  text += fmt::format(
+      "{:<26} {:>16}  {}", "quality: " + printable(report.quality.metric, 17),
+      report.quality.value ? fmt::format("{:.6g}", *report.quality.value) : "none",
+      report.target ? fmt::format("target {} {:.6g}: {}",
+                                  report.quality.direction == Direction::kHigher ? ">=" : "<=",
+                                  *report.target, report.passed.value_or(false) ? "met" : "MISSED")
+                    : "no target");
+  if (!report.quality.checks.empty()) {
+    text += fmt::format(" ({} checks, {} failed)", report.quality.checks.size(), failed);
+  }
+  text += "\n";
+}
+
+void add_status(std::string& text, const Result& result) {
+  const Status& status = result.status;
+  text += fmt::format("\nstatus   {}{}\n", state_name(status.state),
+                      status.mistrusted ? ", MISTRUSTED" : "");
+  for (const Violation& violation : status.violations) {
+    text += fmt::format("  {} at {}: expected {}, got {}{}\n", printable(violation.rule, 40),
+                        printable(violation.path, 60), printable(violation.expected, 80),
+                        printable(violation.actual),
+                        violation.hint.empty() ? "" : " (" + printable(violation.hint) + ")");
+  }
+  for (const std::string& reason : status.mistrust_reasons) {
+    text += fmt::format("  mistrusted: {}\n", printable(reason));
+  }
+  for (const std::string& advice : status.recommendations) {
+    text += fmt::format("  advice: {}\n", printable(advice));
+  }
+}
+
+}  // namespace
+
+std::string render_summary(const Result& result) {
+  std::string text = fmt::format(
+      "{} {} · tier {} · division {} · run {} of {}\n", printable(result.rules.workload, 40),
+      printable(result.rules.version, 16), printable(result.rules.tier, 16),
+      printable(result.rules.division, 16), result.identity.run_index, result.identity.run_count);
+  text += fmt::format("batch {} · {} · kernels {} · allocator {} · threads {} · seed {}\n",
+                      text_setting(result, "batch_size"), text_setting(result, "precision"),
+                      kernels_shown(result.kernels), text_setting(result, "allocator"),
+                      text_setting(result, "threads"), result.seeds.run);
+  if (result.dataset) text += fmt::format("data {}\n", printable(result.dataset->name, 80));
+  add_metrics(text, result);
+  text += "\n";
+  add_machine(text, result);
+  add_quality(text, result);
+  for (const Departure& departure : result.rules.departures) {
+    text += fmt::format("departs from {}: {} is {}, the rules have {}\n",
+                        printable(result.rules.file, 40), printable(departure.path, 50),
+                        printable(departure.actual, 60), printable(departure.expected, 60));
+  }
+  add_status(text, result);
+  text += fmt::format("{}\n", kUnverifiedNotice);
+  return text;
+}
+
+}  // namespace harness

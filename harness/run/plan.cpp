@@ -1,0 +1,299 @@
+#include "harness/run/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <random>
+
+#include "harness/base/error.hpp"
+#include "harness/base/text.hpp"
+#include "harness/system/affinity.hpp"
+
+namespace harness {
+namespace {
+
+using nlohmann::json;
+
+// A dry run proves that everything is in place; three steps show a trend and cost little.
+constexpr std::int64_t kDryRunWarmup = 1;
+constexpr std::int64_t kDryRunSteps = 2;
+constexpr std::int64_t kMostRuns = 1000;
+
+std::string choose(const char* option, const std::string& value,
+                   const std::vector<std::string>& known) {
+  if (std::find(known.begin(), known.end(), value) != known.end()) return value;
+  throw Error(fmt::format("--{} '{}'", option, printable(value)), "unknown for this workload",
+              did_you_mean(value, known));
+}
+
+std::int64_t in_range(const char* option, std::int64_t value, std::int64_t low, std::int64_t high) {
+  if (value >= low && value <= high) return value;
+  throw Error(fmt::format("--{} {}", option, value), "out of range",
+              fmt::format("from {} to {}", low, high));
+}
+
+std::string default_of(const Rules& rules, const std::string& key, const std::string& otherwise) {
+  const auto found = rules.defaults.find(key);
+  return found == rules.defaults.end() ? otherwise : found->second;
+}
+
+std::map<std::string, std::string> parse_settings(const std::vector<std::string>& given,
+                                                  const WorkloadInfo& info) {
+  std::map<std::string, std::string> settings;
+  std::vector<std::string> keys;
+  for (const SettingInfo& setting : info.settings) {
+    settings[setting.key] = setting.default_value;
+    keys.push_back(setting.key);
+  }
+  for (const std::string& item : given) {
+    const std::size_t equals = item.find('=');
+    const std::string key = item.substr(0, equals);
+    const auto known = std::find_if(info.settings.begin(), info.settings.end(),
+                                    [&](const SettingInfo& setting) { return setting.key == key; });
+    if (known == info.settings.end()) {
+      throw Error("--set " + printable(item),
+                  fmt::format("workload '{}' has no setting '{}'", info.name, printable(key)),
+                  did_you_mean(key, keys));
+    }
+    if (equals == std::string::npos) {
+      throw Error("--set " + printable(item), "has no value", "write --set " + key + "=VALUE");
+    }
+    const std::string value = item.substr(equals + 1);
+    if (!known->choices.empty()) choose(("set " + key).c_str(), value, known->choices);
+    settings[key] = value;
+  }
+  return settings;
+}
+
+std::uint32_t choose_seed(const RunRequest& request, const Tier& tier) {
+  if (request.seed) {
+    return static_cast<std::uint32_t>(
+        in_range("seed", *request.seed, 0, std::numeric_limits<std::uint32_t>::max()));
+  }
+  if (tier.seed) return *tier.seed;
+  return std::random_device{}();  // the operating system's entropy
+}
+
+int choose_threads(const RunRequest& request, const std::vector<int>& cpus) {
+  const UsableCpus here = usable_cpus();
+  const int usable = cpus.empty() ? here.count : static_cast<int>(cpus.size());
+  // Two hardware threads of one core share its FMA units: a thread a core is the better default.
+  if (!request.threads) return cpus.empty() ? std::min(here.physical_cores, usable) : usable;
+  if (*request.threads > usable) {
+    throw Error(fmt::format("--threads {}", *request.threads),
+                fmt::format("only {} CPUs are usable here", usable),
+                "fewer threads, or a wider --cpus");
+  }
+  return static_cast<int>(in_range("threads", *request.threads, 1, usable));
+}
+
+template <class T>
+void note(json& object, const char* key, const std::optional<T>& value) {
+  if (value) object[key] = *value;
+}
+
+json requested_settings(const RunRequest& request) {
+  json object = json::object();
+  object["workload"] = request.workload;
+  note(object, "tier", request.tier);
+  note(object, "kernels", request.kernels);
+  note(object, "precision", request.precision);
+  note(object, "allocator", request.allocator);
+  note(object, "cpus", request.cpus);
+  note(object, "data", request.data);
+  note(object, "division", request.division);
+  note(object, "batch_size", request.batch_size);
+  note(object, "threads", request.threads);
+  note(object, "seed", request.seed);
+  note(object, "runs", request.runs);
+  note(object, "quality_target", request.quality_target);
+  if (!request.set.empty()) object["set"] = request.set;
+  if (request.dry_run) object["dry_run"] = true;
+  return object;
+}
+
+json effective_settings(const RunPlan& plan, const RunRequest& request) {
+  const WorkloadContext& context = plan.context;
+  return {
+      {"tier", plan.tier_name},
+      {"batch_size", context.batch_size},
+      {"threads", context.threads},
+      {"cpus", request.cpus ? json(*request.cpus) : json()},
+      {"precision", context.precision},
+      {"allocator", context.allocator},
+      {"seed", context.seeds.run},
+      {"runs", plan.runs},
+      {"data", request.data ? json(*request.data) : json()},
+      {"quality_target", plan.quality_target ? json(*plan.quality_target) : json()},
+      {"warmup_steps", plan.tier.warmup_steps},
+      {"min_steps", plan.tier.min_steps},
+      {"min_seconds", plan.tier.min_seconds},
+      {"max_seconds", plan.tier.max_seconds},
+      {"set", context.settings},
+  };
+}
+
+// A tier is part of the rules: what differs from it is a departure like any other.
+void add_tier_departures(RunPlan& plan) {
+  const auto compare = [&](const char* path, const json& expected, const json& actual) {
+    if (expected != actual) plan.departures.push_back({path, expected.dump(), actual.dump()});
+  };
+  const Tier& tier = plan.rules.tiers.at(plan.tier_name);
+  compare("/settings/effective/batch_size", tier.batch_size, plan.context.batch_size);
+  if (plan.runs < tier.runs) compare("/settings/effective/runs", tier.runs, plan.runs);
+  if (plan.rules.quality && plan.quality_target) {
+    compare("/settings/effective/quality_target", plan.rules.quality->target, *plan.quality_target);
+  }
+}
+
+// splitmix64's finaliser: neighbouring run seeds give unrelated streams.
+std::uint32_t mix(std::uint64_t value) {
+  value += 0x9E3779B97F4A7C15ULL;
+  value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9ULL;
+  value = (value ^ (value >> 27)) * 0x94D049BB133111EBULL;
+  return static_cast<std::uint32_t>((value ^ (value >> 31)) >> 32);
+}
+
+}  // namespace
+
+KernelSet parse_kernels(const std::string& text, const std::vector<OperatorInfo>& operators) {
+  const auto implementations = [](const OperatorInfo& info) {
+    std::vector<std::string> names;
+    for (const ImplementationInfo& item : info.implementations) names.push_back(item.name);
+    return names;
+  };
+  KernelSet kernels;
+  for (const OperatorInfo& info : operators) kernels[info.name] = "reference";
+  if (text.find('=') == std::string::npos) {
+    std::vector<std::string> known = {"reference"};
+    for (const OperatorInfo& info : operators) {
+      for (const std::string& name : implementations(info)) {
+        if (std::find(known.begin(), known.end(), name) == known.end()) known.push_back(name);
+        if (name == text) kernels[info.name] = text;
+      }
+    }
+    choose("kernels", text, known);
+    return kernels;
+  }
+  std::vector<std::string> names;
+  for (const OperatorInfo& info : operators) names.push_back(info.name);
+  for (const std::string& part : split(text, ',')) {
+    const std::size_t equals = part.find('=');
+    const std::string name = part.substr(0, equals);
+    choose("kernels", name, names);
+    const auto info = std::find_if(operators.begin(), operators.end(),
+                                   [&](const OperatorInfo& item) { return item.name == name; });
+    const std::string value = equals == std::string::npos ? "" : part.substr(equals + 1);
+    kernels[name] = choose(("kernels " + name).c_str(), value, implementations(*info));
+  }
+  return kernels;
+}
+
+Seeds derive_seeds(std::uint32_t run_seed) {
+  const std::uint64_t base = std::uint64_t{run_seed} << 8;
+  return {run_seed, mix(base + 1), mix(base + 2), mix(base + 3)};
+}
+
+std::uint32_t series_seed(std::uint32_t first, std::int64_t index) {
+  return index == 1 ? first : mix((std::uint64_t{first} << 16) + static_cast<std::uint64_t>(index));
+}
+
+RunPlan make_plan(const RunRequest& request, const std::filesystem::path& home) {
+  RunPlan plan;
+  plan.workload = &WorkloadRegistry::instance().get(request.workload);
+  const WorkloadInfo& info = plan.workload->info;
+  plan.rules = load_rules(home, info.name);
+  plan.tier_name = request.tier.value_or(plan.rules.default_tier);
+  plan.tier = plan.rules.tier(plan.tier_name);
+  plan.dry_run = request.dry_run;
+  plan.requested = requested_settings(request);
+  if (request.division) plan.division = choose("division", *request.division, {"closed", "open"});
+  if (request.cpus) plan.cpus = parse_cpu_list(*request.cpus);
+
+  WorkloadContext& context = plan.context;
+  context.home = home;
+  context.kernels = parse_kernels(
+      request.kernels.value_or(default_of(plan.rules, "kernels", "reference")), info.operators);
+  context.precision =
+      choose("precision", request.precision.value_or(default_of(plan.rules, "precision", "fp32")),
+             info.precisions);
+  context.allocator =
+      choose("allocator", request.allocator.value_or(default_of(plan.rules, "allocator", "system")),
+             info.allocators);
+  context.batch_size = in_range("batch-size", request.batch_size.value_or(plan.tier.batch_size), 1,
+                                std::numeric_limits<std::int32_t>::max());
+  context.threads = choose_threads(request, plan.cpus);
+  context.seeds = derive_seeds(choose_seed(request, plan.tier));
+  context.settings = parse_settings(request.set, info);
+  if (request.data) {
+    if (!info.uses_data) throw Error("--data", "workload '" + info.name + "' takes no data");
+    context.data_dir = *request.data;
+  }
+  plan.runs = in_range("runs", request.runs.value_or(plan.tier.runs), 1, kMostRuns);
+  if (request.quality_target && !plan.rules.quality) {
+    throw Error("--quality-target", "workload '" + info.name + "' has no quality target");
+  }
+  if (plan.rules.quality) {
+    plan.quality_target = request.quality_target.value_or(plan.rules.quality->target);
+  }
+  add_tier_departures(plan);
+  if (plan.dry_run) {
+    plan.runs = 1;
+    plan.tier.warmup_steps = kDryRunWarmup;
+    plan.tier.min_steps = kDryRunSteps;
+    plan.tier.min_seconds = 0;
+  }
+  context.planned_steps =
+      plan.tier.min_seconds > 0 ? 0 : plan.tier.warmup_steps + plan.tier.min_steps;
+  plan.effective = effective_settings(plan, request);
+
+  const json document = {{"settings", {{"effective", plan.effective}}},
+                         {"kernels", context.kernels}};
+  for (const char* part : {"/settings/", "/kernels/"}) {
+    const std::vector<Departure> found = find_departures(plan.rules.closed, document, part);
+    plan.departures.insert(plan.departures.end(), found.begin(), found.end());
+  }
+  if (plan.division == "closed" && !plan.departures.empty()) {
+    const Departure& first = plan.departures.front();
+    throw Error("--division closed",
+                fmt::format("{} is {} but {} asks for {}", first.path, first.actual,
+                            plan.rules.file, first.expected),
+                "leave it as the rules have it, or use --division open");
+  }
+  return plan;
+}
+
+RunRequest request_from_result(const Result& result) {
+  const json& effective = result.settings.effective;
+  RunRequest request;
+  request.workload = result.rules.workload;
+  request.tier = result.rules.tier;
+  const auto take = [&](const char* key, auto& field) {
+    if (!effective.contains(key) || effective.at(key).is_null()) return;
+    field = effective.at(key).get<typename std::decay_t<decltype(field)>::value_type>();
+  };
+  take("precision", request.precision);
+  take("allocator", request.allocator);
+  take("cpus", request.cpus);
+  take("data", request.data);
+  take("batch_size", request.batch_size);
+  take("threads", request.threads);
+  take("quality_target", request.quality_target);
+  request.seed = result.seeds.run;
+  request.runs = 1;
+  std::vector<std::string> kernels;
+  for (const auto& [name, implementation] : result.kernels) {
+    kernels.push_back(name + "=" + implementation);
+  }
+  if (!kernels.empty()) request.kernels = join(kernels, ",");
+  if (effective.contains("set")) {
+    for (const auto& [key, value] : effective.at("set").items()) {
+      request.set.push_back(key + "=" + value.get<std::string>());
+    }
+  }
+  request.dry_run = result.status.state == RunState::kDryRun;
+  return request;
+}
+
+}  // namespace harness

@@ -1,0 +1,74 @@
+#include "harness/run/progress.hpp"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "harness/base/text.hpp"
+
+namespace harness {
+
+int terminal_columns(std::FILE* out) {
+  const int fd = ::fileno(out);
+  if (::isatty(fd) == 0) return 0;
+  struct winsize size {};
+  if (::ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+  return size.ws_col;
+}
+
+Progress::Progress(std::FILE* out, int columns, Clock clock, double interval)
+    : out_(out), columns_(columns), clock_(std::move(clock)), interval_(interval) {}
+
+Progress::~Progress() { clear(); }
+
+void Progress::clear() {
+  if (!line_open_) return;
+  fmt::print(out_, "\r{:{}}\r", "", columns_ - 1);
+  std::fflush(out_);
+  line_open_ = false;
+}
+
+void Progress::show(const std::string& line, bool important) {
+  const double now = clock_();
+  // A terminal is redrawn at most ten times a second; a log gets a line now and then.
+  if (!important && now - last_shown_ < (columns_ > 0 ? 0.1 : interval_)) return;
+  last_shown_ = now;
+  if (columns_ > 0) {
+    const auto width = static_cast<std::size_t>(columns_ - 1);
+    fmt::print(out_, "\r{:<{}}", line.substr(0, width), width);
+    line_open_ = true;
+  } else {
+    fmt::print(out_, "{}\n", line);
+  }
+  std::fflush(out_);
+}
+
+void Progress::stage(const std::string& name) { show("[" + name + "]", true); }
+
+void Progress::progress(const std::string& what, std::int64_t done, std::int64_t total) {
+  show(total > 0 ? fmt::format("{}: {} of {} ({} %)", what, done, total, 100 * done / total)
+                 : fmt::format("{}: {}", what, done),
+       done == total);
+}
+
+void Progress::step(const StepRecord& record) {
+  // Warm-up steps are slower, so the estimate leans on the latest steps.
+  step_seconds_ = step_seconds_ == 0 ? record.seconds : 0.5 * (step_seconds_ + record.seconds);
+  if (!record.warmup) timed_seconds_ += record.seconds;
+  const std::int64_t total = length_.warmup_steps + length_.min_steps;
+  const double by_steps = static_cast<double>(std::max<std::int64_t>(0, total - record.step));
+  const double by_seconds =
+      step_seconds_ > 0 ? std::ceil((length_.min_seconds - timed_seconds_) / step_seconds_) : 0;
+  const double left = std::max({by_steps, by_seconds, 0.0}) * step_seconds_;
+  std::string losses;
+  for (const auto& [name, loss] : record.losses) losses += fmt::format("  {} {:.4g}", name, loss);
+  show(fmt::format("step {}/{}{} {}  {} left{}", record.step,
+                   std::max<std::int64_t>(total, record.step), record.warmup ? " (warm-up)" : "",
+                   format_quantity(record.seconds, "s"), format_quantity(left, "s"), losses),
+       record.seconds > 0.5);
+}
+
+}  // namespace harness

@@ -1,0 +1,42 @@
+// Progress on stderr: one line that rewrites itself on a terminal, plain lines elsewhere.
+#pragma once
+
+#include <cstdio>
+#include <string>
+
+#include "harness/run/observer.hpp"
+#include "harness/run/runner.hpp"
+
+namespace harness {
+
+class Progress : public Observer {
+ public:
+  /// `columns` 0: `out` is no terminal, lines are plain and at most one per `interval` seconds.
+  Progress(std::FILE* out, int columns, Clock clock = steady_seconds, double interval = 2.0);
+  ~Progress() override;
+
+  void stage(const std::string& name) override;
+  void progress(const std::string& what, std::int64_t done, std::int64_t total) override;
+  void length(const RunLength& length) override { length_ = length; }
+  void step(const StepRecord& record) override;
+  void finished() override { clear(); }
+
+ private:
+  void show(const std::string& line, bool important);
+  void clear();
+
+  std::FILE* out_;
+  int columns_;
+  Clock clock_;
+  double interval_;
+  double last_shown_ = -1e300;
+  bool line_open_ = false;
+  RunLength length_{};
+  double timed_seconds_ = 0;
+  double step_seconds_ = 0;  ///< smoothed, for the time left
+};
+
+/// Width of the terminal behind `out`, 0 when it is none.
+int terminal_columns(std::FILE* out);
+
+}  // namespace harness

@@ -1,0 +1,80 @@
+// Run rules: rules/NAME.json as data. Nothing here is code; the operators are a closed list.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/base/metric.hpp"
+#include "harness/result/result.hpp"
+
+namespace harness {
+
+/// How long a run is. Times in seconds; `runs` is the number of results in a complete series.
+struct Tier {
+  std::string summary{};
+  std::string unavailable{};  ///< not empty: why this tier cannot be run
+  std::int64_t batch_size = 1;
+  std::int64_t warmup_steps = 0;
+  std::int64_t min_steps = 1;  ///< timed steps
+  double min_seconds = 0;      ///< timed steps together
+  double max_seconds = 0;      ///< give up after this much; 0: no limit
+  std::int64_t runs = 1;
+  std::optional<std::uint32_t> seed{};  ///< empty: from the operating system's entropy
+};
+
+/// One condition on the result document. `path` is a JSON pointer.
+struct Constraint {
+  std::string rule{};  ///< short name for messages
+  std::string path{};
+  std::string op{};  ///< equals | one_of | at_least | at_most | present
+  nlohmann::json value{};
+  std::string hint{};
+};
+
+struct QualityRule {
+  std::string metric{};
+  Direction direction = Direction::kHigher;
+  double target = 0;
+};
+
+struct Rules {
+  std::string workload{};
+  std::string version{};
+  std::string summary{};
+  std::string file{};    ///< rules/NAME.json
+  std::string sha256{};  ///< of the file's bytes
+  bool mlperf_equivalent = false;
+  std::string default_tier{};
+  std::map<std::string, std::string> defaults{};  ///< precision, allocator, kernels
+  std::map<std::string, Tier> tiers{};
+  std::vector<std::string> finite_metrics{};  ///< tags whose every sample must be finite
+  std::optional<QualityRule> quality{};
+  std::vector<Constraint> closed{};  ///< broken: the division is `open`
+  std::vector<Constraint> valid{};   ///< broken: the result is invalid, in any division
+
+  /// Throws Error with the nearest names; for an unavailable tier, with its reason.
+  const Tier& tier(const std::string& name) const;
+};
+
+/// Reads and checks rules/NAME.json against rules/rules.schema.json, both below `home`. Throws
+/// Error that names the path and the reason inside the file.
+Rules load_rules(const std::filesystem::path& home, const std::string& workload);
+
+/// Constraints that the result document breaks. `only_below` limits them to one part of the
+/// document
+/// ("/settings/" for what is known before the run).
+std::vector<Departure> find_departures(const std::vector<Constraint>& constraints,
+                                       const nlohmann::json& document,
+                                       const std::string& only_below = "/");
+
+/// Everything in `result` (with its JSON form `document`) that breaks `rules`: lengths, finite
+/// metrics, quality, constraints. Used after a run and again by `validate`.
+std::vector<Violation> check_rules(const Rules& rules, const Result& result,
+                                   const nlohmann::json& document);
+
+}  // namespace harness

@@ -1,0 +1,240 @@
+#include "harness/run/runner.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+
+#include "harness/base/error.hpp"
+
+namespace harness {
+namespace {
+
+/// Adds up the phases of the step in progress. A step pays two clock reads for itself and two for
+/// each phase, nothing else: observers run between steps.
+class PhaseTimer : public PhaseListener {
+ public:
+  explicit PhaseTimer(const Clock& clock) : clock_(clock) {}
+
+  void phase_begin(const char* /*name*/) override { begin_ = clock_(); }
+  void phase_end(const char* name) override { seconds_[name] += clock_() - begin_; }
+
+  std::map<std::string, double> take() { return std::exchange(seconds_, {}); }
+
+ private:
+  const Clock& clock_;
+  double begin_ = 0;
+  std::map<std::string, double> seconds_;
+};
+
+/// Collects step records into metrics, in order of first appearance.
+class MetricTable {
+ public:
+  void add(const StepRecord& record) {
+    put("time.step", "s", Direction::kLower, "wall time of one step", record, record.seconds);
+    if (record.samples > 0) {
+      put("throughput.samples", "samples/s", Direction::kHigher,
+          "training samples consumed per second of step time", record,
+          static_cast<double>(record.samples) / record.seconds);
+    }
+    double accounted = 0;
+    for (const auto& [name, seconds] : record.phases) {
+      put("time.phase." + name, "s", Direction::kLower, "part of the step spent in " + name, record,
+          seconds);
+      accounted += seconds;
+    }
+    if (!record.phases.empty()) {
+      put("time.phase.other", "s", Direction::kLower, "part of the step outside every phase",
+          record, record.seconds - accounted);
+    }
+    for (const auto& [name, loss] : record.losses) {
+      put("loss." + name, "1", Direction::kNone, "training loss: " + name, record, loss);
+    }
+  }
+
+  std::vector<Metric> take() { return std::move(metrics_); }
+
+ private:
+  void put(const std::string& tag, const char* unit, Direction direction,
+           const std::string& description, const StepRecord& record, double value) {
+    Metric* metric = nullptr;
+    for (Metric& known : metrics_) {
+      if (known.tag == tag) metric = &known;
+    }
+    if (metric == nullptr) {
+      metrics_.push_back({tag, unit, direction, description, {}, {}, {}});
+      metric = &metrics_.back();
+    }
+    Sample sample{record.step, record.warmup, std::nullopt, ""};
+    if (std::isfinite(value)) {
+      sample.value = value;
+    } else {
+      sample.reason = std::isnan(value) ? "not a number" : value > 0 ? "infinite" : "-infinite";
+    }
+    metric->samples.push_back(std::move(sample));
+  }
+
+  std::vector<Metric> metrics_;
+};
+
+std::string non_finite_loss(const StepRecord& record) {
+  for (const auto& [name, loss] : record.losses) {
+    if (!std::isfinite(loss)) {
+      return fmt::format("loss '{}' is {} at step {}", name,
+                         std::isnan(loss) ? "not a number" : "infinite", record.step);
+    }
+  }
+  return {};
+}
+
+class Run {
+ public:
+  Run(Workload& workload, WorkloadContext& context, const RunnerOptions& options,
+      const RunnerHooks& hooks, const std::vector<Observer*>& observers)
+      : workload_(workload),
+        context_(context),
+        options_(options),
+        hooks_(hooks),
+        observers_(observers),
+        timer_(hooks_.clock) {
+    context_.phases = &timer_;
+    context_.progress = [this](const std::string& what, std::int64_t done, std::int64_t total) {
+      for (Observer* observer : observers_) observer->progress(what, done, total);
+    };
+    context_.interrupted = [this] {
+      if (hooks_.stop_requested()) throw Interrupted();
+    };
+  }
+
+  RunRecord execute() {
+    prepare();
+    begin("steps");
+    try {
+      steps();
+      if (options_.evaluate && record_.stop == StopReason::kCompleted) evaluate();
+    } catch (const Interrupted&) {
+      record_.stop = StopReason::kInterrupted;
+      record_.stop_detail = "interrupted";
+    } catch (const std::exception& error) {
+      record_.stop = StopReason::kFailed;
+      record_.stop_detail = error.what();
+    }
+    record_.metrics = table_.take();
+    finish();
+    return std::move(record_);
+  }
+
+ private:
+  void begin(const std::string& stage) {
+    for (Observer* observer : observers_) observer->stage(stage);
+  }
+
+  // A disk that is full at the very end must not cost the record itself.
+  void finish() {
+    context_.phases = nullptr;
+    for (Observer* observer : observers_) {
+      try {
+        observer->finished();
+      } catch (const std::exception& error) {
+        if (record_.stop_detail.empty()) record_.stop_detail = error.what();
+      }
+    }
+  }
+
+  double timed(const std::function<void()>& work) {
+    const double start = hooks_.clock();
+    work();
+    return hooks_.clock() - start;
+  }
+
+  // The order MLPerf asks for: data verified, caches cleared, model initialised, clock started.
+  void prepare() {
+    begin("data");
+    record_.preparation["data_seconds"] =
+        timed([&] { record_.data = workload_.open_data(context_); });
+    if (hooks_.clear_cache && !record_.data.root.empty()) {
+      begin("cache");
+      record_.preparation["cache_clear"] = hooks_.clear_cache(record_.data.root);
+    }
+    context_.interrupted();
+    begin("prepare");
+    record_.preparation["init_seconds"] = timed([&] { workload_.prepare(context_); });
+    timer_.take();
+  }
+
+  void steps() {
+    for (Observer* observer : observers_) {
+      observer->length({options_.warmup_steps, options_.min_steps, options_.min_seconds});
+    }
+    const double start = hooks_.clock();
+    double timed_seconds = 0;
+    std::int64_t timed_steps = 0;
+    while (timed_steps < options_.min_steps || timed_seconds < options_.min_seconds) {
+      if (hooks_.stop_requested()) throw Interrupted();
+      if (options_.max_seconds > 0 && hooks_.clock() - start >= options_.max_seconds) {
+        record_.stop = StopReason::kTimeLimit;
+        record_.stop_detail = fmt::format("the tier's limit of {} s ran out", options_.max_seconds);
+        return;
+      }
+      const StepRecord step = one_step(start);
+      if (!step.warmup) {
+        timed_seconds += step.seconds;
+        ++timed_steps;
+      }
+      const std::string trouble = non_finite_loss(step);
+      if (!trouble.empty()) {
+        record_.stop = StopReason::kNonFinite;
+        record_.stop_detail = trouble;
+        return;
+      }
+      if (!step.warmup && hooks_.between_steps) hooks_.between_steps(step.seconds);
+    }
+  }
+
+  StepRecord one_step(double start) {
+    StepRecord step;
+    step.step = record_.steps + 1;
+    step.warmup = record_.steps < options_.warmup_steps;
+    const double before = hooks_.clock();
+    StepStats stats = workload_.step();
+    const double after = hooks_.clock();
+    step.seconds = after - before;
+    step.elapsed = after - start;
+    step.phases = timer_.take();
+    step.losses = std::move(stats.losses);
+    step.samples = stats.samples;
+    ++record_.steps;
+    table_.add(step);
+    for (Observer* observer : observers_) observer->step(step);
+    return step;
+  }
+
+  void evaluate() {
+    begin("evaluate");
+    record_.preparation["evaluation_seconds"] =
+        timed([&] { record_.quality = workload_.evaluate(); });
+    for (Observer* observer : observers_) observer->evaluated(*record_.quality);
+  }
+
+  Workload& workload_;
+  WorkloadContext& context_;
+  const RunnerOptions& options_;
+  const RunnerHooks& hooks_;
+  const std::vector<Observer*>& observers_;
+  PhaseTimer timer_;
+  MetricTable table_;
+  RunRecord record_;
+};
+
+}  // namespace
+
+double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+RunRecord run_workload(Workload& workload, WorkloadContext& context, const RunnerOptions& options,
+                       const RunnerHooks& hooks, const std::vector<Observer*>& observers) {
+  return Run(workload, context, options, hooks, observers).execute();
+}
+
+}  // namespace harness

@@ -1,0 +1,62 @@
+// Runs one workload once: prepare, warm up, timed steps, evaluate. Times steps and phases, stops
+// when told, and prints nothing.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/base/metric.hpp"
+#include "harness/run/observer.hpp"
+#include "harness/run/workload.hpp"
+
+namespace harness {
+
+/// Seconds on a monotonic clock.
+using Clock = std::function<double()>;
+double steady_seconds();
+
+struct RunnerOptions {
+  std::int64_t warmup_steps = 0;
+  std::int64_t min_steps = 1;
+  double min_seconds = 0;
+  double max_seconds = 0;  ///< from the first step on; 0: no limit
+  bool evaluate = true;
+};
+
+/// What surrounds the steps; each may be empty.
+struct RunnerHooks {
+  Clock clock = steady_seconds;
+  std::function<bool()> stop_requested = [] { return false; };
+  /// Called after open_data with the folder to drop from the page cache.
+  std::function<nlohmann::json(const std::filesystem::path&)> clear_cache{};
+  /// Called after each timed step, outside its time.
+  std::function<void(double step_seconds)> between_steps{};
+};
+
+enum class StopReason {
+  kCompleted,    ///< minimum steps and seconds were reached
+  kTimeLimit,    ///< max_seconds ran out first
+  kNonFinite,    ///< a loss was not a finite number
+  kInterrupted,  ///< asked to stop
+  kFailed,       ///< the workload threw
+};
+
+struct RunRecord {
+  StopReason stop = StopReason::kCompleted;
+  std::string stop_detail{};      ///< the workload's error, or which loss at which step
+  std::vector<Metric> metrics{};  ///< not yet summarised
+  std::optional<Quality> quality{};
+  DataReport data{};
+  nlohmann::json preparation = nlohmann::json::object();  ///< seconds per stage, cache clearing
+  std::int64_t steps = 0;
+};
+
+/// Errors before the first step propagate (there is nothing to lose); from then on every outcome is
+/// a record. `context.phases` is set by the runner.
+RunRecord run_workload(Workload& workload, WorkloadContext& context, const RunnerOptions& options,
+                       const RunnerHooks& hooks, const std::vector<Observer*>& observers);
+
+}  // namespace harness

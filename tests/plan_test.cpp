@@ -1,0 +1,148 @@
+#include <catch2/catch.hpp>
+
+#include "harness/base/error.hpp"
+#include "harness/base/files.hpp"
+#include "harness/run/plan.hpp"
+
+using namespace harness;  // NOLINT(google-build-using-namespace)
+
+namespace {
+
+RunRequest null_request() {
+  RunRequest request;
+  request.workload = "null";
+  return request;
+}
+
+std::string refusal(const RunRequest& request) {
+  try {
+    make_plan(request, home_folder());
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kUsage);
+    return error.what();
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("without options the rules decide", "[plan]") {
+  const RunPlan plan = make_plan(null_request(), home_folder());
+  CHECK(plan.tier_name == "quick");
+  CHECK(plan.context.precision == "fp32");
+  CHECK(plan.context.kernels == KernelSet{{"nothing", "reference"}});
+  CHECK(plan.context.seeds.run == 1);
+  CHECK(plan.tier.warmup_steps == 2);
+  CHECK(plan.departures.empty());
+  CHECK(plan.requested == nlohmann::json{{"workload", "null"}});
+  CHECK(plan.effective["threads"].get<int>() >= 1);
+}
+
+TEST_CASE("each bad option is refused by name with the nearest names", "[plan]") {
+  const auto with = [](const std::function<void(RunRequest&)>& edit) {
+    RunRequest request = null_request();
+    edit(request);
+    return refusal(request);
+  };
+  CHECK_THAT(with([](auto& r) { r.workload = "nul"; }), Catch::Contains("did you mean null?"));
+  CHECK_THAT(with([](auto& r) { r.tier = "quik"; }), Catch::Contains("did you mean quick?"));
+  CHECK_THAT(with([](auto& r) { r.precision = "fp23"; }), Catch::Contains("fp32"));
+  CHECK_THAT(with([](auto& r) { r.allocator = "sistem"; }), Catch::Contains("system"));
+  CHECK_THAT(with([](auto& r) { r.division = "close"; }), Catch::Contains("closed"));
+  CHECK_THAT(with([](auto& r) { r.kernels = "costum"; }), Catch::Contains("custom"));
+  CHECK_THAT(with([](auto& r) { r.kernels = "nothin=custom"; }), Catch::Contains("nothing"));
+  CHECK_THAT(with([](auto& r) { r.kernels = "nothing=fast"; }), Catch::Contains("custom"));
+  CHECK_THAT(with([](auto& r) { r.kernels = "nothing="; }), Catch::Contains("--kernels nothing"));
+  CHECK_THAT(with([](auto& r) { r.batch_size = 0; }), Catch::Contains("--batch-size 0"));
+  CHECK_THAT(with([](auto& r) { r.batch_size = -1; }), Catch::Contains("--batch-size -1"));
+  CHECK_THAT(with([](auto& r) { r.threads = 0; }), Catch::Contains("--threads 0"));
+  CHECK_THAT(with([](auto& r) { r.threads = 100000; }), Catch::Contains("CPUs are usable"));
+  CHECK_THAT(with([](auto& r) { r.seed = -1; }), Catch::Contains("--seed -1"));
+  CHECK_THAT(with([](auto& r) { r.seed = 4294967296; }), Catch::Contains("--seed"));
+  CHECK_THAT(with([](auto& r) { r.runs = 0; }), Catch::Contains("--runs 0"));
+  CHECK_THAT(with([](auto& r) { r.data = "/tmp"; }), Catch::Contains("takes no data"));
+  CHECK_THAT(with([](auto& r) { r.cpus = "a-b"; }), Catch::Contains("a-b"));
+  CHECK_THAT(with([](auto& r) { r.set = {"stepms=1"}; }), Catch::Contains("step-ms"));
+  CHECK_THAT(with([](auto& r) { r.set = {"step-ms"}; }), Catch::Contains("has no value"));
+  CHECK_THAT(with([](auto& r) { r.set = {"fail-prepare=maybe"}; }), Catch::Contains("yes"));
+}
+
+TEST_CASE("what differs from the rules is a departure, and closed refuses it", "[plan]") {
+  RunRequest request = null_request();
+  request.batch_size = 4;
+  request.precision = "bf16";
+  request.quality_target = 0.9;
+  const RunPlan plan = make_plan(request, home_folder());
+  REQUIRE(plan.departures.size() == 3);
+  CHECK(plan.departures[0].path == "/settings/effective/batch_size");
+  CHECK(plan.departures[0].expected == "1");
+  CHECK(plan.departures[0].actual == "4");
+  CHECK(plan.departures[2].path == "/settings/effective/precision");
+  request.division = "closed";
+  CHECK_THAT(refusal(request), Catch::Contains("--division closed"));
+  CHECK_THAT(refusal(request), Catch::Contains("rules/null.json"));
+}
+
+TEST_CASE("kernels are chosen as a set or one by one", "[plan]") {
+  const std::vector<OperatorInfo> operators = {
+      {"a", "", {{"reference", ""}, {"custom", ""}}},
+      {"b", "", {{"reference", ""}}},
+  };
+  CHECK(parse_kernels("reference", operators) == KernelSet{{"a", "reference"}, {"b", "reference"}});
+  CHECK(parse_kernels("custom", operators) == KernelSet{{"a", "custom"}, {"b", "reference"}});
+  CHECK(parse_kernels("a=custom,b=reference", operators) ==
+        KernelSet{{"a", "custom"}, {"b", "reference"}});
+  CHECK_THROWS_AS(parse_kernels("b=custom", operators), Error);
+  CHECK_THROWS_AS(parse_kernels("custom", {{"b", "", {{"reference", ""}}}}), Error);
+}
+
+TEST_CASE("seeds differ by use and by run, and repeat", "[plan]") {
+  const Seeds seeds = derive_seeds(1);
+  CHECK(seeds.run == 1);
+  CHECK(seeds.weights != seeds.data_order);
+  CHECK(seeds.data_order != seeds.augmentation);
+  CHECK(derive_seeds(1).weights == seeds.weights);
+  CHECK(derive_seeds(2).weights != seeds.weights);
+  CHECK(series_seed(7, 1) == 7);
+  CHECK(series_seed(7, 2) != series_seed(7, 3));
+}
+
+TEST_CASE("the submission tier draws its seed from the operating system", "[plan]") {
+  RunRequest request = null_request();
+  request.tier = "submission";
+  const auto first = make_plan(request, home_folder()).context.seeds.run;
+  const auto second = make_plan(request, home_folder()).context.seeds.run;
+  const auto third = make_plan(request, home_folder()).context.seeds.run;
+  CHECK((first != second || second != third));
+}
+
+TEST_CASE("a result becomes the request that repeats it", "[plan]") {
+  RunRequest request = null_request();
+  request.batch_size = 3;
+  request.seed = 99;
+  request.kernels = "custom";
+  request.set = {"step-ms=0,1", "losses=3,2"};
+  const RunPlan plan = make_plan(request, home_folder());
+  Result result;
+  result.rules.workload = "null";
+  result.rules.tier = plan.tier_name;
+  result.settings.effective = plan.effective;
+  result.kernels = plan.context.kernels;
+  result.seeds = plan.context.seeds;
+  result.status.state = RunState::kValid;
+  const RunPlan again = make_plan(request_from_result(result), home_folder());
+  CHECK(again.context.batch_size == 3);
+  CHECK(again.context.seeds.run == 99);
+  CHECK(again.context.kernels == plan.context.kernels);
+  CHECK(again.context.settings == plan.context.settings);
+  CHECK(again.effective == plan.effective);
+}
+
+TEST_CASE("a dry run is short whatever the tier", "[plan]") {
+  RunRequest request = null_request();
+  request.tier = "standard";
+  request.dry_run = true;
+  const RunPlan plan = make_plan(request, home_folder());
+  CHECK(plan.tier.warmup_steps + plan.tier.min_steps == 3);
+  CHECK(plan.runs == 1);
+}

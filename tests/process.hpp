@@ -1,0 +1,50 @@
+// Runs the built program as a person would, and kills it as an accident would.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace harness {
+
+struct Outcome {
+  int code = -1;  ///< exit status; 128 + signal when it was killed
+  std::string out{};
+  std::string err{};
+};
+
+/// The program under test, with its output going to files.
+class Process {
+ public:
+  /// Starts `program` (the harness under test when empty). `environment` entries (NAME=VALUE) are
+  /// added to this process's own; the working directory is `folder`, if given.
+  explicit Process(const std::vector<std::string>& arguments,
+                   const std::vector<std::string>& environment = {},
+                   const std::filesystem::path& folder = {}, const std::string& program = {});
+  /// Ends what is still running.
+  ~Process();
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  pid_t id() const { return pid_; }
+  void signal(int number) const;
+  bool running();
+  /// Waits up to a minute, then kills.
+  Outcome wait();
+
+ private:
+  pid_t pid_ = -1;
+  int status_ = 0;
+  bool ended_ = false;
+  std::filesystem::path out_;
+  std::filesystem::path err_;
+};
+
+/// Starts, waits, returns.
+Outcome run_harness(const std::vector<std::string>& arguments,
+                    const std::vector<std::string>& environment = {},
+                    const std::filesystem::path& folder = {});
+
+}  // namespace harness

@@ -1,0 +1,114 @@
+// The workload without a model: scripted times, losses, quality and failures. It measures the
+// harness itself and carries the tests of everything around a workload.
+#include <chrono>
+#include <limits>
+#include <thread>
+
+#include "harness/base/error.hpp"
+#include "harness/base/text.hpp"
+#include "harness/run/registry.hpp"
+
+namespace harness::workloads {
+namespace {
+
+std::vector<double> numbers(const std::string& key, const std::string& text) {
+  std::vector<double> values;
+  for (const std::string& part : split(text, ',')) {
+    if (part == "nan") {
+      values.push_back(std::numeric_limits<double>::quiet_NaN());
+    } else if (const auto value = parse_number(part)) {
+      values.push_back(*value);
+    } else {
+      throw Error("--set " + key + "=" + printable(text), "not a list of numbers",
+                  "for example --set " + key + "=1,2.5");
+    }
+  }
+  return values;
+}
+
+double number(const std::string& key, const std::string& text) {
+  return numbers(key, text).front();
+}
+
+class NullWorkload : public Workload {
+ public:
+  double estimate_memory(const WorkloadContext& context) override {
+    // The first call: a script that makes no sense is refused before anything else happens.
+    times_ms_ = numbers("step-ms", context.settings.at("step-ms"));
+    losses_ = numbers("losses", context.settings.at("losses"));
+    fail_at_ = static_cast<std::int64_t>(number("fail-at", context.settings.at("fail-at")));
+    flops_ = number("flops", context.settings.at("flops"));
+    return number("memory", context.settings.at("memory")) *
+           static_cast<double>(context.batch_size);
+  }
+
+  DataReport open_data(const WorkloadContext& /*context*/) override { return {}; }
+
+  void prepare(const WorkloadContext& context) override {
+    context_ = &context;
+    if (context.settings.at("fail-prepare") == "yes") {
+      throw Error("null", "told to fail while preparing");
+    }
+  }
+
+  StepStats step() override {
+    ++steps_;
+    if (steps_ == fail_at_) throw Error("null", "told to fail at step " + std::to_string(steps_));
+    const auto index = static_cast<std::size_t>(steps_ - 1);
+    {
+      const Phase phase = context_->phase("work");
+      const double ms = times_ms_[index % times_ms_.size()];
+      if (ms > 0) std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(ms));
+    }
+    return {context_->batch_size, {{"total", losses_[index % losses_.size()]}}};
+  }
+
+  Quality evaluate() override {
+    const double value = number("quality", context_->settings.at("quality"));
+    Quality quality{"scripted-quality", Direction::kHigher, std::nullopt, "", {}};
+    if (value == value) {
+      quality.value = value;
+    } else {
+      quality.reason = "not a number";
+    }
+    return quality;
+  }
+
+  Cost cost() const override { return {flops_ / 3, flops_, flops_, 0, "fp32"}; }
+
+  std::map<std::string, std::string> hyperparameters() const override {
+    return {{"script", "step-ms, losses and quality as set"}};
+  }
+
+ private:
+  const WorkloadContext* context_ = nullptr;
+  std::vector<double> times_ms_;
+  std::vector<double> losses_;
+  std::int64_t fail_at_ = 0;
+  double flops_ = 0;
+  std::int64_t steps_ = 0;
+};
+
+WorkloadInfo info() {
+  return {"null",
+          "Scripted times, losses, quality and failures; measures the harness itself.",
+          {"fp32", "bf16"},
+          {"system"},
+          {{"step-ms", "1", "milliseconds each step sleeps, a list is repeated", {}},
+           {"losses", "1", "loss of each step, a list is repeated; nan is a number here", {}},
+           {"quality", "1", "quality reported at the end", {}},
+           {"memory", "1e6", "bytes a sample of the batch claims to need", {}},
+           {"flops", "0", "work a step claims to do; above 0 the peaks are sampled too", {}},
+           {"fail-at", "0", "step that fails, 0 for none", {}},
+           {"fail-prepare", "no", "fail before the first step", {"no", "yes"}}},
+          {{"nothing",
+            "does nothing, with either implementation",
+            {{"reference", "sleeps"}, {"custom", "sleeps as well"}}}},
+          {},
+          false};
+}
+
+const RegisterWorkload registered(info, [] { return std::make_unique<NullWorkload>(); });
+
+}  // namespace
+}  // namespace harness::workloads
