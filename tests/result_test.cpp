@@ -12,6 +12,8 @@
 #include "harness/result/result_file.hpp"
 #include "harness/result/result_json.hpp"
 #include "harness/result/schema.hpp"
+#include "harness/system/capture.hpp"
+#include "harness/system/page_cache.hpp"
 #include "tests/sample_result.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -60,14 +62,14 @@ TEST_CASE("a number that is not finite cannot slip into a file", "[result]") {
                       Catch::Contains("/metrics/0/samples/3/value"));
   }
   SECTION("in a free-form section") {
-    result.system["load"] = {0.5, HUGE_VAL};
+    result.environment_after["load_average"] = {0.5, HUGE_VAL};
     CHECK_THROWS_WITH(write_result_file(result, folder / "r.json"),
-                      Catch::Contains("/system/load/1"));
+                      Catch::Contains("/environment/after/load_average/1"));
   }
   SECTION("nor an integer that readers would round") {
-    result.system["bytes"] = std::uint64_t{1} << 60;
+    result.system["memory"]["total_bytes"] = std::uint64_t{1} << 60;
     CHECK_THROWS_WITH(write_result_file(result, folder / "r.json"),
-                      Catch::Contains("/system/bytes"));
+                      Catch::Contains("/system/memory/total_bytes"));
   }
   CHECK_FALSE(fs::exists(folder / "r.json"));
 }
@@ -81,11 +83,22 @@ TEST_CASE("a result that breaks its schema is not written", "[result]") {
   CHECK_FALSE(fs::exists(folder / "r.json"));
 }
 
+TEST_CASE("what the machine tells fits into a result", "[result]") {
+  const TemporaryFolder folder;
+  Result result = sample_result();
+  result.system = capture_system();
+  result.environment_before = capture_environment();
+  result.environment_after = capture_environment();
+  result.preparation["cache_clear"] = to_json(PageCacheRecord{});
+  write_result_file(result, folder / "r.json");
+  CHECK(to_json(read_result_file(folder / "r.json")) == to_json(result));
+}
+
 TEST_CASE("odd text does not cost a run its result", "[result]") {
   const TemporaryFolder folder;
   Result result = sample_result();
   result.identity.command_line = {"harness", "--set", "x=\xff\xfe", std::string(100000, 'y')};
-  result.system["\x80"] = "\xc3\x28";
+  result.hyperparameters["\x80"] = "\xc3\x28";
   write_result_file(result, folder / "r.json");
   const Result back = read_result_file(folder / "r.json");
   CHECK(back.identity.command_line[2] == "x=\xEF\xBF\xBD\xEF\xBF\xBD");

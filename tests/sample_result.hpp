@@ -7,7 +7,7 @@
 
 namespace harness {
 
-inline Metric sample_metric(const char* tag, const char* unit, std::vector<double> values,
+inline Metric sample_metric(const char* tag, const char* unit, const std::vector<double>& values,
                             std::int64_t warmup = 2) {
   Metric metric{tag, unit, Direction::kLower, "made up", {}, {}, {}};
   std::int64_t step = 0;
@@ -44,11 +44,10 @@ inline Result sample_result() {
   result.dataset = Artifact{"scenes", "generated", std::string(64, 'b'), {{"images", "320"}}};
   result.weights = {{"initialisation", "seeded", std::nullopt, {}}};
   result.hyperparameters = {{"learning_rate", "0.0001"}};
-  result.system = {{"cpu", {{"model", "Made-up 9000"}, {"cores", 2}}},
-                   {"microcode", nullptr},
-                   {"missing", {{"microcode", "not readable"}}}};
-  result.environment_before = {{"load", {0.1, 0.2, 0.3}}};
-  result.environment_after = {{"load", {1.1, 0.2, 0.3}}};
+  result.system = {{"cpu", {{"model_name", "Made-up 9000"}, {"cores", 2}, {"microcode", nullptr}}},
+                   {"missing", {{"cpu.microcode", "not readable"}}}};
+  result.environment_before = {{"load_average", {0.1, 0.2, 0.3}}};
+  result.environment_after = {{"load_average", {1.1, 0.2, 0.3}}};
   result.preparation = {{"data_seconds", 0.25}, {"init_seconds", 0.125}};
   const std::vector<double> bursts = {1.0e12, 1.01e12, 0.99e12, 1.0e12, 1.02e12, 0.98e12};
   result.peaks = {{"fma.fp32", "FLOP/s", "AVX2", 2, bursts, median_interval(bursts), ""},
@@ -58,8 +57,9 @@ inline Result sample_result() {
   result.memory = {std::nullopt, "allocator", "this allocator counts nothing"};
   CostReport cost;
   cost.cost = {1e11, 2.5e11, 1e9, 111, "fp32"};
-  cost.achieved_flops_per_second = 2.5e11 / result.metrics[0].summary.median->center;
-  cost.utilisation = *cost.achieved_flops_per_second / 1.0e12;
+  const double achieved = 2.5e11 / 0.505;  // the median of the step times above
+  cost.achieved_flops_per_second = achieved;
+  cost.utilisation = achieved / 1.0e12;
   result.cost = cost;
   QualityReport quality;
   quality.quality = {"accuracy", Direction::kHigher, 0.75, "", {{"loss", "1", "1", 0, 1e-5, true}}};

@@ -61,8 +61,7 @@ TEST_CASE_METHOD(Fixture, "a sound file of a valid run is valid", "[validate]") 
   CHECK(report.problems.empty());
   CHECK(report.code == ExitCode::kOk);
   CHECK(report.verdict == "valid");
-  REQUIRE(report.result);
-  CHECK(report.result->rules.workload == "null");
+  CHECK(report.result.value_or(Result{}).rules.workload == "null");
 }
 
 TEST_CASE_METHOD(Fixture, "an edited number breaks the digest", "[validate]") {
@@ -115,7 +114,7 @@ TEST_CASE_METHOD(Fixture, "NaN, deep nesting, a key twice and a huge string are 
   CHECK(names(with_text(replaced("\"kind\"", "\"digest\": 1, \"kind\"")), "", "there twice"));
   CHECK(
       names(with_text(replaced("Made-up 9000", std::string(1 << 20, 'x'))), "", "over the limit"));
-  CHECK(names(with_text(replaced("Made-up 9000", std::string(5000, 'x'))), "/system/cpu/model",
+  CHECK(names(with_text(replaced("Made-up 9000", std::string(5000, 'x'))), "/system/cpu/model_name",
               "over the limit"));
 }
 
@@ -218,7 +217,7 @@ TEST_CASE_METHOD(Fixture, "parts that disagree are named by path", "[validate]")
       {[](json& d) { d["cost"]["achieved_flops_per_second"] = 1e12; },
        "/cost/achieved_flops_per_second", "median of time.step"},
       {[](json& d) { d["cost"]["utilisation"] = 0.9; }, "/cost/utilisation", "fma.fp32"},
-      {[](json& d) { d["system"].erase("missing"); }, "/system/microcode", "without a reason"},
+      {[](json& d) { d["system"].erase("missing"); }, "/system/cpu/microcode", "without a reason"},
       {[](json& d) { d["data"] = nullptr; }, "/data", "without a reason"},
   };
   for (const Case& one : cases) {

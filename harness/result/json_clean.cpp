@@ -1,5 +1,7 @@
 #include "harness/result/json_clean.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
@@ -27,11 +29,11 @@ void clean(json& value, const std::string& path) {
     auto& text = value.get_ref<std::string&>();
     text = text_for_result(text);
   } else if (value.is_array()) {
-    for (std::size_t i = 0; i < value.size(); ++i) clean(value[i], path + "/" + std::to_string(i));
+    for (std::size_t i = 0; i < value.size(); ++i) clean(value[i], fmt::format("{}/{}", path, i));
   } else if (value.is_object()) {
     json cleaned = json::object();
     for (auto& [key, child] : value.items()) {
-      clean(child, path + "/" + key);
+      clean(child, fmt::format("{}/{}", path, key));
       cleaned[text_for_result(key)] = std::move(child);
     }
     value = std::move(cleaned);

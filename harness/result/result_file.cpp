@@ -15,7 +15,7 @@ namespace harness {
 
 std::string write_result_file(const Result& result, const std::filesystem::path& path) {
   nlohmann::json document = to_json(result);
-  const std::string digest = digest_of(document);
+  std::string digest = digest_of(document);
   document["digest"] = digest;
   const std::vector<SchemaProblem> problems = validate_schema(document, result_schema_path("run"));
   if (!problems.empty()) {
@@ -28,13 +28,11 @@ std::string write_result_file(const Result& result, const std::filesystem::path&
 
 Result read_result_file(const std::filesystem::path& path) {
   ValidationReport report = validate_result_file(path);
-  if (!report.problems.empty()) {
-    const SchemaProblem& first = report.problems.front();
-    throw Error(printable(path.string()),
-                (first.path.empty() ? "" : printable(first.path) + ": ") + first.reason,
-                "harness validate FILE names every problem", report.problems_code);
-  }
-  return std::move(*report.result);
+  if (report.problems.empty() && report.result) return std::move(*report.result);
+  const SchemaProblem first = report.problems.empty() ? SchemaProblem{} : report.problems.front();
+  throw Error(printable(path.string()),
+              (first.path.empty() ? "" : first.path + ": ") + first.reason,
+              "harness validate FILE names every problem", report.problems_code);
 }
 
 }  // namespace harness

@@ -24,6 +24,7 @@ class ValidationResults {
     std::string description;
   };
 
+  // NOLINTNEXTLINE(readability-identifier-naming): called by valijson
   void pushError(const std::vector<std::string>& context, const std::string& description) {
     // "Failed to validate ..." only repeats at each outer level that something inside is wrong.
     const bool repeats = description.starts_with("Failed to validate");
@@ -35,6 +36,7 @@ class ValidationResults {
     }
   }
 
+  // NOLINTNEXTLINE(readability-identifier-naming): called by valijson
   bool popError(Error& error) {
     std::deque<Error>& list = errors_.empty() ? repeats_ : errors_;
     if (list.empty()) return false;

@@ -52,13 +52,13 @@ std::vector<SchemaProblem> version_problems(const json& document) {
   const std::vector<std::string> theirs = split(version, '.');
   const std::vector<std::string> ours = split(kResultSchemaVersion, '.');
   const auto number = [](const std::vector<std::string>& parts, std::size_t i) {
-    return i < parts.size() ? parse_integer(parts[i]) : std::nullopt;
+    return i < parts.size() ? parse_integer(parts[i]).value_or(-1) : -1;
   };
-  if (!number(theirs, 0) || !number(theirs, 1) || theirs.size() != 3) {
+  if (theirs.size() != 3 || number(theirs, 0) < 0 || number(theirs, 1) < 0) {
     return {{"/schema_version", "missing or not of the form 1.0.0"}};
   }
-  if (*number(theirs, 0) == *number(ours, 0) && *number(theirs, 1) <= *number(ours, 1)) return {};
-  const bool newer = *number(theirs, 0) >= *number(ours, 0);
+  if (number(theirs, 0) == number(ours, 0) && number(theirs, 1) <= number(ours, 1)) return {};
+  const bool newer = number(theirs, 0) >= number(ours, 0);
   return {{"/schema_version",
            fmt::format("{}, but this program reads up to {}: {}", printable(version, 40),
                        kResultSchemaVersion,
@@ -112,16 +112,16 @@ void check_document(const json& document, const RulesCheck& rules_check, Validat
       validate_schema(document, result_schema_path(text_at(document, "kind")));
   add(report, ExitCode::kInvalid, form);
   if (!form.empty()) return;
-  report.result = result_from_json(document);
-  add(report, ExitCode::kInvalid, find_inconsistencies(*report.result, document));
+  const Result& result = report.result.emplace(result_from_json(document));
+  add(report, ExitCode::kInvalid, find_inconsistencies(result, document));
   if (rules_check) {
-    add(report, ExitCode::kInvalid, rules_problems(rules_check, *report.result, document));
+    add(report, ExitCode::kInvalid, rules_problems(rules_check, result, document));
   }
 }
 
 void conclude(ValidationReport& report) {
   report.code = report.problems_code;
-  if (!report.problems.empty()) {
+  if (!report.problems.empty() || !report.result) {
     report.verdict = fmt::format("not valid: {} problem{}", report.problems.size(),
                                  report.problems.size() == 1 ? "" : "s");
     return;

@@ -75,6 +75,7 @@ std::optional<std::string> drift_warning(const Metric& metric, const std::vector
   const std::span<const double> all(values);
   const Interval first = median_interval(all.first(half), kConfidence);
   const Interval second = median_interval(all.last(half), kConfidence);
+  if (!first.low || !first.high || !second.low || !second.high) return std::nullopt;
   if (*second.low <= *first.high && *first.low <= *second.high) return std::nullopt;
   const double change = second.center - first.center;
   if (std::abs(change) < kDriftRatio * std::abs(first.center)) return std::nullopt;
