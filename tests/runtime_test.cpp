@@ -1,0 +1,90 @@
+#include <ATen/ATen.h>
+#include <ATen/autocast_mode.h>
+#include <omp.h>
+
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <set>
+#include <string>
+
+#include "kernels/runtime/allocator.hpp"
+#include "kernels/runtime/autocast.hpp"
+#include "kernels/runtime/threads.hpp"
+#include "kernels/runtime/versions.hpp"
+
+namespace kernels = harness::kernels;
+
+TEST_CASE("the allocator counts what tensors hold, and the peak", "[runtime]") {
+  kernels::use_allocator("system");
+  const auto before = kernels::memory_counters();
+  kernels::reset_peak_memory();
+  constexpr int64_t kBytes = 40 << 20;
+  {
+    const at::Tensor first = at::empty({kBytes}, at::kByte);
+    const auto held = kernels::memory_counters().current_bytes - before.current_bytes;
+    CHECK(held >= kBytes);
+    CHECK(held < kBytes + (64 << 10));
+    { const at::Tensor second = at::empty({kBytes}, at::kByte); }
+    CHECK(reinterpret_cast<std::uintptr_t>(first.data_ptr()) % 64 == 0);
+  }
+  CHECK(kernels::memory_counters().current_bytes == before.current_bytes);
+  CHECK(kernels::memory_counters().peak_bytes >= before.current_bytes + 2 * kBytes);
+  kernels::reset_peak_memory();
+  CHECK(kernels::memory_counters().peak_bytes == before.current_bytes);
+  CHECK(at::empty({0}).numel() == 0);
+  CHECK_THROWS_WITH(kernels::use_allocator("pool"), Catch::Contains("known: system"));
+}
+
+TEST_CASE("one OpenMP runtime serves LibTorch, oneDNN and us", "[runtime]") {
+  CHECK_FALSE(kernels::library_versions().at("openmp_library").empty());
+  std::set<std::string> copies;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    const size_t slash = line.find('/');
+    if (slash == std::string::npos) continue;
+    const std::string path = line.substr(slash);
+    const std::string name = path.substr(path.rfind('/') + 1);
+    for (const char* runtime : {"libgomp", "libiomp", "libomp"}) {
+      if (name.rfind(runtime, 0) == 0) copies.insert(path);
+    }
+  }
+  CHECK(copies.size() == 1);
+}
+
+TEST_CASE("the number of threads reaches ATen and our own OpenMP regions", "[runtime]") {
+  const int before = kernels::threads();
+  for (const int threads : {1, 2, 3}) {
+    kernels::set_threads(threads);
+    CHECK(kernels::threads() == threads);
+    CHECK(omp_get_max_threads() == threads);
+  }
+  CHECK_THROWS_AS(kernels::set_threads(0), std::invalid_argument);
+  kernels::set_threads(before);
+}
+
+TEST_CASE("the versions of what really runs", "[runtime]") {
+  const auto versions = kernels::library_versions();
+  for (const char* key :
+       {"libtorch", "onednn", "libtorch_onednn", "openmp", "openmp_library", "cpu_capability"}) {
+    INFO(key);
+    CHECK(versions.count(key) == 1);
+  }
+  CHECK(versions.at("onednn").front() == '3');
+  CHECK(versions.at("libtorch") >= "2.");
+}
+
+TEST_CASE("autocast runs convolutions in bf16 and leaves no trace", "[runtime]") {
+  const at::Tensor input = at::rand({1, 4, 8, 8});
+  const at::Tensor weight = at::rand({4, 4, 3, 3}).set_requires_grad(true);
+  const auto type = [&] { return at::conv2d(input, weight).scalar_type(); };
+  {
+    const kernels::AutocastScope outer(true);
+    CHECK(type() == at::kBFloat16);
+    { const kernels::AutocastScope inner(true); }
+    CHECK(type() == at::kBFloat16);
+    { const kernels::AutocastScope off(false); }
+    CHECK(type() == at::kBFloat16);
+  }
+  CHECK(type() == at::kFloat);
+  CHECK_FALSE(at::autocast::is_autocast_enabled(at::kCPU));
+}

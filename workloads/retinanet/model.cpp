@@ -1,0 +1,170 @@
+#include "workloads/retinanet/model.hpp"
+
+#include <ATen/core/grad_mode.h>
+
+#include "kernels/head_layout.hpp"
+#include "workloads/retinanet/anchors.hpp"
+
+namespace harness::workloads {
+namespace {
+
+// Places in the table of layers, see retinanet_layers().
+constexpr size_t kBodyLayers = 53;
+constexpr size_t kInner = kBodyLayers;
+constexpr size_t kOuter = kInner + 3;
+constexpr size_t kP6 = kOuter + 3;
+constexpr size_t kP7 = kP6 + 1;
+constexpr size_t kClassHead = kP7 + 1;
+constexpr size_t kBoxHead = kClassHead + kHeadDepth + 1;
+
+const kernels::Selection& checked(const kernels::Selection& selection) {
+  kernels::check_selection(selection);
+  return selection;
+}
+
+}  // namespace
+
+RetinaNet::RetinaNet(const RetinaNetConfig& config)
+    : config_(config),
+      conv_block_(kernels::conv_block_operator().select(checked(config.kernels))),
+      focal_loss_(kernels::focal_loss_operator().select(config.kernels)),
+      box_loss_(kernels::box_loss_operator().select(config.kernels)),
+      matcher_(kernels::matcher_operator().select(config.kernels)),
+      parameters_(config.num_classes),
+      level_anchors_(level_anchors(config.height, config.width)),
+      anchors_(at::cat(level_anchors_)) {
+  for (const ConvLayer& shape : retinanet_layers(config.num_classes)) {
+    layers_.push_back(make_layer(shape));
+  }
+}
+
+RetinaNet::Layer RetinaNet::make_layer(const ConvLayer& shape) const {
+  Layer layer{.shape = shape, .weight = parameters_.get(shape.name + ".weight")};
+  if (shape.bias) layer.bias = parameters_.get(shape.name + ".bias");
+  if (!shape.norm.empty()) {
+    layer.norm = {.weight = parameters_.get(shape.norm + ".weight"),
+                  .bias = parameters_.get(shape.norm + ".bias"),
+                  .running_mean = parameters_.get(shape.norm + ".running_mean"),
+                  .running_var = parameters_.get(shape.norm + ".running_var")};
+  }
+  return layer;
+}
+
+at::Tensor RetinaNet::apply(const Layer& layer, const at::Tensor& input, bool relu,
+                            const std::optional<at::Tensor>& residual) const {
+  return conv_block_({.input = input,
+                      .weight = layer.weight,
+                      .bias = layer.bias,
+                      .norm = layer.shape.norm.empty() ? nullptr : &layer.norm,
+                      .stride = layer.shape.stride,
+                      .padding = layer.shape.padding,
+                      .groups = layer.shape.groups,
+                      .relu = relu,
+                      .residual = residual});
+}
+
+std::vector<at::Tensor> RetinaNet::body(const at::Tensor& images) const {
+  size_t next = 0;
+  at::Tensor x = apply(layers_[next++], images, true);
+  x = at::max_pool2d(x, {3, 3}, {2, 2}, {1, 1});
+  std::vector<at::Tensor> maps;
+  for (int layer = 1; layer <= 4; ++layer) {
+    for (std::int64_t block = 0; block < kBlocks[layer - 1]; ++block) {
+      at::Tensor out = apply(layers_[next], x, true);
+      out = apply(layers_[next + 1], out, true);
+      const at::Tensor identity = block == 0 ? apply(layers_[next + 3], x, false) : x;
+      x = apply(layers_[next + 2], out, true, identity);
+      next += block == 0 ? 4 : 3;
+    }
+    if (layer > 1) maps.push_back(x);
+  }
+  return maps;
+}
+
+std::vector<at::Tensor> RetinaNet::pyramid(const std::vector<at::Tensor>& maps) const {
+  std::vector<at::Tensor> levels(3);
+  at::Tensor inner;
+  for (size_t i = 3; i-- > 0;) {
+    const at::Tensor lateral = apply(layers_[kInner + i], maps[i], false);
+    inner = inner.defined() ? lateral + at::upsample_nearest2d(inner, lateral.sizes().slice(2))
+                            : lateral;
+    levels[i] = apply(layers_[kOuter + i], inner, false);
+  }
+  levels.push_back(apply(layers_[kP6], levels.back(), false));
+  levels.push_back(apply(layers_[kP7], at::relu(levels.back()), false));
+  return levels;
+}
+
+std::vector<at::Tensor> RetinaNet::head(size_t first_layer,
+                                        const std::vector<at::Tensor>& levels) const {
+  std::vector<at::Tensor> outputs;
+  for (at::Tensor x : levels) {
+    for (size_t i = 0; i < kHeadDepth; ++i) x = apply(layers_[first_layer + i], x, true);
+    outputs.push_back(apply(layers_[first_layer + kHeadDepth], x, false));
+  }
+  return outputs;
+}
+
+HeadOutputs RetinaNet::forward(const at::Tensor& images) const {
+  const kernels::AutocastScope autocast(config_.bf16);
+  const std::vector<at::Tensor> levels = pyramid(body(images));
+  return {.logits = head(kClassHead, levels), .codes = head(kBoxHead, levels)};
+}
+
+std::vector<at::Tensor> RetinaNet::match(const std::vector<Target>& targets) const {
+  std::vector<at::Tensor> matched;
+  for (const Target& target : targets) {
+    matched.push_back(matcher_({.boxes = target.boxes, .anchors = anchors_}));
+  }
+  return matched;
+}
+
+Losses RetinaNet::loss(const HeadOutputs& outputs, const std::vector<Target>& targets) const {
+  return loss(outputs, targets, match(targets));
+}
+
+Losses RetinaNet::loss(const HeadOutputs& outputs, const std::vector<Target>& targets,
+                       const std::vector<at::Tensor>& matched) const {
+  const kernels::AutocastScope autocast(config_.bf16);
+  std::vector<at::Tensor> boxes;
+  std::vector<at::Tensor> labels;
+  for (const Target& target : targets) {
+    boxes.push_back(target.boxes);
+    labels.push_back(target.labels);
+  }
+  return {.classification = focal_loss_({.levels = outputs.logits,
+                                         .classes = config_.num_classes,
+                                         .matched = matched,
+                                         .labels = labels}),
+          .box = box_loss_(
+              {.levels = outputs.codes, .matched = matched, .boxes = boxes, .anchors = anchors_})};
+}
+
+std::vector<Detections> RetinaNet::detect(const std::vector<at::Tensor>& images) const {
+  const at::NoGradGuard no_grad;
+  const MapSize size{config_.height, config_.width};
+  const Batch batch = transform(images, {}, size.height, size.width);
+  const HeadOutputs outputs = forward(batch.images);
+  std::vector<at::Tensor> logits;
+  std::vector<at::Tensor> codes;
+  for (size_t level = 0; level < outputs.logits.size(); ++level) {
+    logits.push_back(kernels::flatten_level(outputs.logits[level], config_.num_classes));
+    codes.push_back(kernels::flatten_level(outputs.codes[level], 4));
+  }
+  std::vector<Detections> detections;
+  for (size_t i = 0; i < images.size(); ++i) {
+    std::vector<at::Tensor> image_logits;
+    std::vector<at::Tensor> image_codes;
+    for (size_t level = 0; level < logits.size(); ++level) {
+      // In bf16 a box of 500 pixels would be known to 2 pixels only: decode in float32.
+      image_logits.push_back(logits[level][static_cast<int64_t>(i)].to(at::kFloat));
+      image_codes.push_back(codes[level][static_cast<int64_t>(i)].to(at::kFloat));
+    }
+    Detections found = select_detections(image_logits, image_codes, level_anchors_, size);
+    found.boxes = resize_boxes(found.boxes, size, batch.original_sizes[i]);
+    detections.push_back(std::move(found));
+  }
+  return detections;
+}
+
+}  // namespace harness::workloads

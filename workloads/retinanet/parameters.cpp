@@ -1,0 +1,121 @@
+#include "workloads/retinanet/parameters.hpp"
+
+#include <ATen/core/grad_mode.h>
+
+#include <ATen/Parallel.h>
+
+#include <cmath>
+#include <stdexcept>
+
+#include "workloads/retinanet/random.hpp"
+
+namespace harness::workloads {
+namespace {
+
+constexpr double kPriorProbability = 0.01;
+constexpr double kHeadDeviation = 0.01;
+
+// Fills in logical (row-major OIHW) order whatever the strides are.
+template <class Value>
+void fill(const at::Tensor& tensor, const Value& value) {
+  const at::Tensor values = at::empty(tensor.sizes(), at::kFloat);
+  float* data = values.data_ptr<float>();
+  at::parallel_for(0, values.numel(), 1 << 14, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      data[i] = static_cast<float>(value(static_cast<std::uint64_t>(i)));
+    }
+  });
+  tensor.copy_(values);
+}
+
+bool starts_with(const std::string& text, const char* prefix) { return text.rfind(prefix, 0) == 0; }
+
+}  // namespace
+
+ParameterStore::ParameterStore(int64_t num_classes) {
+  const at::NoGradGuard no_grad;
+  // The reference registers a block's convolutions and norms in pairs, which is the table's order.
+  for (const ConvLayer& layer : retinanet_layers(num_classes)) {
+    add(layer.name + ".weight",
+        {layer.out_channels, layer.in_channels / layer.groups, layer.kernel, layer.kernel}, false,
+        layer.trainable);
+    if (layer.bias) add(layer.name + ".bias", {layer.out_channels}, false, layer.trainable);
+    if (layer.norm.empty()) continue;
+    for (const char* part : {".weight", ".bias", ".running_mean", ".running_var"}) {
+      add(layer.norm + part, {layer.out_channels}, true, false);
+    }
+  }
+}
+
+void ParameterStore::add(const std::string& name, at::IntArrayRef shape, bool buffer,
+                         bool trainable) {
+  const auto format =
+      shape.size() == 4 ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous;
+  at::Tensor tensor = at::zeros(shape, at::kFloat).contiguous(format);
+  tensor.set_requires_grad(trainable);
+  index_.emplace(name, entries_.size());
+  entries_.push_back({name, std::move(tensor), buffer, trainable});
+}
+
+const Parameter* ParameterStore::find(const std::string& name) const {
+  const auto found = index_.find(name);
+  return found == index_.end() ? nullptr : &entries_[found->second];
+}
+
+const at::Tensor& ParameterStore::get(const std::string& name) const {
+  const Parameter* parameter = find(name);
+  if (parameter == nullptr) throw std::out_of_range("no parameter named " + name);
+  return parameter->tensor;
+}
+
+std::map<std::string, at::Tensor> ParameterStore::by_name() const {
+  std::map<std::string, at::Tensor> tensors;
+  for (const Parameter& parameter : entries_) tensors.emplace(parameter.name, parameter.tensor);
+  return tensors;
+}
+
+std::vector<at::Tensor> ParameterStore::trainable() const {
+  std::vector<at::Tensor> tensors;
+  for (const Parameter& parameter : entries_) {
+    if (parameter.trainable) tensors.push_back(parameter.tensor);
+  }
+  return tensors;
+}
+
+void ParameterStore::set(const std::string& name, const at::Tensor& value) {
+  const at::NoGradGuard no_grad;
+  const at::Tensor& tensor = get(name);
+  if (value.sizes() != tensor.sizes()) {
+    throw std::invalid_argument(name + " has another shape in the model");
+  }
+  tensor.copy_(value);
+}
+
+void ParameterStore::set_initial_values(std::uint32_t seed) {
+  const at::NoGradGuard no_grad;
+  for (const Parameter& parameter : entries_) {
+    const at::Tensor& tensor = parameter.tensor;
+    const std::uint64_t key = splitmix64(fnv1a64(parameter.name), seed);
+    const auto normal = [key](double deviation) {
+      return [=](std::uint64_t i) { return deviation * standard_normal(key, i); };
+    };
+    if (tensor.dim() == 1) {
+      const bool one = parameter.name.ends_with(".running_var") ||
+                       (parameter.buffer && parameter.name.ends_with(".weight"));
+      tensor.fill_(one ? 1 : 0);
+    } else if (starts_with(parameter.name, "backbone.body.")) {
+      const auto fan_out = static_cast<double>(tensor.size(0) * tensor.size(2) * tensor.size(3));
+      fill(tensor, normal(std::sqrt(2 / fan_out)));
+    } else if (starts_with(parameter.name, "backbone.fpn.")) {
+      const auto fan_in = static_cast<double>(tensor.size(1) * tensor.size(2) * tensor.size(3));
+      const double bound = std::sqrt(3 / fan_in);
+      fill(tensor, [=](std::uint64_t i) { return bound * symmetric_uniform(key, i); });
+    } else {
+      fill(tensor, normal(kHeadDeviation));
+    }
+  }
+  get("head.classification_head.cls_logits.bias")
+      .fill_(-std::log((1 - kPriorProbability) / kPriorProbability));
+}
+
+}  // namespace harness::workloads

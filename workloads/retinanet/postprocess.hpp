@@ -1,0 +1,40 @@
+// From head outputs to the boxes that are reported.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <vector>
+
+#include "workloads/retinanet/architecture.hpp"
+
+namespace harness::workloads {
+
+inline constexpr double kScoreThreshold = 0.05;
+inline constexpr int64_t kCandidatesPerLevel = 1000;
+inline constexpr double kNmsThreshold = 0.5;
+inline constexpr int64_t kDetectionsPerImage = 300;
+
+/// Of one image, by falling score.
+struct Detections {
+  at::Tensor boxes{};   ///< (D, 4) float32 pixels
+  at::Tensor scores{};  ///< (D) float32
+  at::Tensor labels{};  ///< (D) int64
+};
+
+/// Indices (int64) of the boxes kept, by falling score: a box goes when its IoU with a better kept
+/// one is above `threshold`. Equal scores keep their order.
+at::Tensor nms(const at::Tensor& boxes, const at::Tensor& scores, double threshold);
+
+/// nms() within each class, with torchvision's two ways: boxes moved apart by class up to 1000
+/// boxes, class after class above.
+at::Tensor batched_nms(const at::Tensor& boxes, const at::Tensor& scores, const at::Tensor& labels,
+                       double threshold);
+
+/// Per level logits (anchors, classes), codes (anchors, 4), anchors (anchors, 4), all float32:
+/// scores above the threshold, the best 1000 of each level, decoded, clipped to `size`, NMS, the
+/// best 300.
+Detections select_detections(const std::vector<at::Tensor>& logits,
+                             const std::vector<at::Tensor>& codes,
+                             const std::vector<at::Tensor>& anchors, MapSize size);
+
+}  // namespace harness::workloads
