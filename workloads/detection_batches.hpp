@@ -1,0 +1,50 @@
+// Training batches of detection data: decoded, mirrored, normalised and resized ahead of the step.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+#include "workloads/data/annotations.hpp"
+#include "workloads/data/prefetcher.hpp"
+#include "workloads/data/sampler.hpp"
+#include "workloads/retinanet/transform.hpp"
+
+namespace harness::workloads {
+
+struct BatchOptions {
+  std::int64_t batch_size = 1;
+  std::int64_t height = 800;  ///< of the images the network takes
+  std::int64_t width = 800;
+  std::uint32_t data_order_seed = 0;
+  std::uint32_t augmentation_seed = 0;
+  int workers = 2;  ///< decoding threads beside the step
+};
+
+/// An image of a data set as the reference's data loader gives it: (3, H, W) float32 in [0, 1], boxes
+/// and labels; mirrored left to right when `mirror`.
+struct DetectionSample {
+  at::Tensor image{};
+  Target target{};
+};
+DetectionSample load_sample(const AnnotationSet& set, std::size_t index, bool mirror);
+
+/// The endless sequence of a training run: each epoch shuffled, each image mirrored with probability
+/// one half, batches in an order that depends on the seeds alone.
+class DetectionBatches {
+ public:
+  /// `set` outlives this. Throws Error when there are fewer images than a batch needs.
+  DetectionBatches(const AnnotationSet& set, const BatchOptions& options);
+
+  /// Waits for the next batch; throws Error for an image that cannot be decoded.
+  Batch next(const std::function<void()>& interrupted);
+  std::size_t batches_per_epoch() const { return order_.batches_per_epoch(); }
+
+ private:
+  const AnnotationSet& set_;
+  BatchOptions options_;
+  TrainingOrder order_;
+  Prefetcher<Batch> prefetcher_;  ///< one image each; last, so that its threads end first
+};
+
+}  // namespace harness::workloads
