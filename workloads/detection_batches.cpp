@@ -34,8 +34,8 @@ Batch prepare_image(const AnnotationSet& set, const BatchOptions& options,
   omp_set_num_threads(1);
   const at::NoGradGuard no_grad;
   const TrainingOrder::Place place = order.at(position);
-  const DetectionSample sample = load_sample(
-      set, place.image, flipped(options.augmentation_seed, place.epoch, place.image));
+  const DetectionSample sample =
+      load_sample(set, place.image, flipped(options.augmentation_seed, place.epoch, place.image));
   return transform({sample.image}, {sample.target}, options.height, options.width);
 }
 
@@ -50,12 +50,11 @@ PrefetchLimits limits(const BatchOptions& options) {
 
 DetectionSample load_sample(const AnnotationSet& set, std::size_t index, bool mirror) {
   Image image = load_image(set, index);
-  at::Tensor pixels =
-      at::from_blob(image.pixels.data(), {image.height, image.width, 3}, at::kByte)
-          .permute({2, 0, 1})
-          .to(at::kFloat)
-          .contiguous()
-          .div_(255);
+  at::Tensor pixels = at::from_blob(image.pixels.data(), {image.height, image.width, 3}, at::kByte)
+                          .permute({2, 0, 1})
+                          .to(at::kFloat)
+                          .contiguous()
+                          .div_(255);
   if (mirror) pixels = pixels.flip({2});
   const ImageRecord& record = set.images.at(index);
   return {pixels,
@@ -84,9 +83,8 @@ Batch DetectionBatches::next(const std::function<void()>& interrupted) {
     std::move(one.original_sizes.begin(), one.original_sizes.end(),
               std::back_inserter(batch.original_sizes));
   }
-  batch.images = images.size() == 1
-                     ? images.front()
-                     : at::cat(images).contiguous(at::MemoryFormat::ChannelsLast);
+  batch.images = images.size() == 1 ? images.front()
+                                    : at::cat(images).contiguous(at::MemoryFormat::ChannelsLast);
   return batch;
 }
 

@@ -21,16 +21,16 @@ struct BatchOptions {
   int workers = 2;  ///< decoding threads beside the step
 };
 
-/// An image of a data set as the reference's data loader gives it: (3, H, W) float32 in [0, 1], boxes
-/// and labels; mirrored left to right when `mirror`.
+/// An image of a data set as the reference's data loader gives it: (3, H, W) float32 in [0, 1],
+/// boxes and labels; mirrored left to right when `mirror`.
 struct DetectionSample {
   at::Tensor image{};
   Target target{};
 };
 DetectionSample load_sample(const AnnotationSet& set, std::size_t index, bool mirror);
 
-/// The endless sequence of a training run: each epoch shuffled, each image mirrored with probability
-/// one half, batches in an order that depends on the seeds alone.
+/// The endless sequence of a training run: each epoch shuffled, each image mirrored with
+/// probability one half, batches in an order that depends on the seeds alone.
 class DetectionBatches {
  public:
   /// `set` outlives this. Throws Error when there are fewer images than a batch needs.

@@ -111,9 +111,8 @@ class RetinaNetTrain : public Workload {
     preparation.threads = context.threads;
     preparation.progress = context.progress;
     preparation.interrupted = context.interrupted;
-    data_ = context.data_dir.empty()
-                ? open_fashion_scenes(scene_set("full"), kClasses, preparation)
-                : open_data_folder(context.data_dir, kClasses, preparation);
+    data_ = context.data_dir.empty() ? open_fashion_scenes(scene_set("full"), kClasses, preparation)
+                                     : open_data_folder(context.data_dir, kClasses, preparation);
     if (data_.train.images.empty()) {
       throw Error(printable(data_.layout.root.string()), "has no training images");
     }

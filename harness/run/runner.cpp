@@ -116,6 +116,7 @@ class Run {
       record_.stop = StopReason::kInterrupted;
       record_.stop_detail = "interrupted";
     } catch (const std::exception& error) {
+      if (record_.steps == 0) throw;  // a picture that cannot be decoded, say: nothing to lose yet
       record_.stop = StopReason::kFailed;
       record_.stop_detail = error.what();
     }
