@@ -8,6 +8,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/text.hpp"
 #include "harness/base/version.hpp"
+#include "harness/result/consistency.hpp"
 #include "harness/result/result_json.hpp"
 #include "harness/run/interrupt.hpp"
 #include "harness/run/peak_schedule.hpp"
@@ -70,11 +71,8 @@ QualityReport report_quality(const Quality& quality, const RunPlan& plan, std::i
   QualityReport report;
   report.quality = quality;
   report.target = plan.quality_target;
-  if (!plan.quality_target) return report;
-  report.passed = quality.value && (quality.direction == Direction::kHigher
-                                        ? *quality.value >= *plan.quality_target
-                                        : *quality.value <= *plan.quality_target);
-  if (*report.passed) report.reached_at_step = steps;
+  report.passed = quality_passed(quality, plan.quality_target);
+  if (report.passed.value_or(false)) report.reached_at_step = steps;
   return report;
 }
 
