@@ -52,7 +52,7 @@ class Variable {
 
 /// The real data set where it is installed; the tests on it are skipped elsewhere, with a message.
 const FashionMnist* real_source() {
-  static const std::unique_ptr<FashionMnist> kSource = [] {
+  static const std::unique_ptr<FashionMnist> source_once = [] {
     std::unique_ptr<FashionMnist> source;
     try {
       source = std::make_unique<FashionMnist>(read_fashion_mnist(fashion_mnist_folder()));
@@ -61,7 +61,7 @@ const FashionMnist* real_source() {
     }
     return source;
   }();
-  return kSource.get();
+  return source_once.get();
 }
 
 std::string idx(std::uint32_t magic, const std::vector<std::uint32_t>& shape, std::size_t payload,

@@ -68,11 +68,12 @@ std::vector<std::uint8_t> read_idx(const fs::path& folder, const std::string& fi
 
   std::vector<std::uint8_t> bytes;
   fs::path path = folder / file;
+  const fs::path packed = folder / (file + ".gz");
   std::error_code ignored;
   if (fs::exists(path, ignored)) {
     const std::string plain = read_file(path, size + 1);
     bytes.assign(plain.begin(), plain.end());
-  } else if (fs::path packed = path; fs::exists(packed += ".gz", ignored)) {
+  } else if (fs::exists(packed, ignored)) {
     path = packed;
     // gzip adds at most a few bytes a block to what it cannot compress.
     bytes = gunzip(read_file(path, size + size / 100 + 1024), size, printable(path.string()));

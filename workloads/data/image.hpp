@@ -17,6 +17,11 @@ struct Image {
   std::vector<std::uint8_t> pixels{};
 };
 
+/// Where a row starts in an array of rows; in 64 bits.
+constexpr std::size_t row_start(int row, int columns) {
+  return static_cast<std::size_t>(row) * static_cast<std::size_t>(columns);
+}
+
 /// Larger pictures are refused from their header, before memory is taken.
 constexpr std::size_t kMaxPixels = 100'000'000;
 /// Larger files are refused before they are read.

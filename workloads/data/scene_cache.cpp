@@ -31,7 +31,10 @@ class ComposeLock {
  public:
   ComposeLock(const fs::path& path, const Preparation& preparation)
       : fd_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
-    if (fd_ < 0) throw Error(shown(path), std::string("cannot create it: ") + std::strerror(errno));
+    if (fd_ < 0) {
+      throw Error(shown(path), std::string("cannot create it: ") + std::strerror(errno),
+                  "free some space or set XDG_CACHE_HOME to another folder");
+    }
     try {
       while (::flock(fd_, LOCK_EX | LOCK_NB) != 0) {
         // A file system without locks: composing twice is wasteful but safe, the rename decides.

@@ -31,7 +31,7 @@ struct ScaledPicture {
 std::optional<ScaledPicture> scale(const std::uint8_t* picture, int side) {
   ScaledPicture out;
   out.side = side;
-  out.values.resize(static_cast<std::size_t>(side * side));
+  out.values.resize(row_start(side, side));
   out.left = out.top = side;
   // Source position in 1/256 of a pixel.
   const auto position = [&](int i) {
@@ -39,8 +39,9 @@ std::optional<ScaledPicture> scale(const std::uint8_t* picture, int side) {
   };
   for (int y = 0; y < side; ++y) {
     const int sy = position(y);
-    const std::uint8_t* upper = picture + (sy >> 8) * kFashionSide;
-    const std::uint8_t* lower = picture + std::min((sy >> 8) + 1, kFashionSide - 1) * kFashionSide;
+    const std::uint8_t* upper = picture + row_start(sy >> 8, kFashionSide);
+    const std::uint8_t* lower =
+        picture + row_start(std::min((sy >> 8) + 1, kFashionSide - 1), kFashionSide);
     const int fy = sy & 255;
     for (int x = 0; x < side; ++x) {
       const int sx = position(x);
@@ -51,7 +52,8 @@ std::optional<ScaledPicture> scale(const std::uint8_t* picture, int side) {
       const int b = lower[x0] * (256 - fx) + lower[x1] * fx;
       const int value = (a * (256 - fy) + b * fy + (1 << 15)) >> 16;
       if (value < kFaintest) continue;
-      out.values[static_cast<std::size_t>(y * side + x)] = static_cast<std::uint8_t>(value);
+      out.values[row_start(y, side) + static_cast<std::size_t>(x)] =
+          static_cast<std::uint8_t>(value);
       out.left = std::min(out.left, x);
       out.right = std::max(out.right, x + 1);
       out.top = std::min(out.top, y);
@@ -87,9 +89,9 @@ void draw(Image& image, const ScaledPicture& picture, const SceneItem& item,
           const std::array<int, 3>& tint) {
   for (int y = 0; y < item.height; ++y) {
     const std::uint8_t* values =
-        picture.values.data() + (picture.top + y) * picture.side + picture.left;
-    std::uint8_t* out =
-        image.pixels.data() + (static_cast<std::size_t>(item.y + y) * image.width + item.x) * 3;
+        picture.values.data() + row_start(picture.top + y, picture.side) + picture.left;
+    std::uint8_t* out = image.pixels.data() +
+                        (row_start(item.y + y, image.width) + static_cast<std::size_t>(item.x)) * 3;
     for (int x = 0; x < item.width; ++x, out += 3) {
       const int value = values[x];
       if (value == 0) continue;

@@ -52,8 +52,8 @@ SceneSet mini() {
 const char* to_string(SceneSplit split) { return split == SceneSplit::kTrain ? "train" : "eval"; }
 
 const std::vector<SceneSet>& scene_sets() {
-  static const std::vector<SceneSet> kSets = {full(), mini()};
-  return kSets;
+  static const std::vector<SceneSet> sets = {full(), mini()};
+  return sets;
 }
 
 const SceneSet& scene_set(const std::string& name) {

@@ -12,7 +12,7 @@ class Noise {
  public:
   Noise(int width, int height, int cell, CounterRandom& random)
       : cell_(cell), columns_(width / cell + 2), x_(static_cast<std::size_t>(width)) {
-    corners_.resize(static_cast<std::size_t>(columns_ * (height / cell + 2)));
+    corners_.resize(row_start(height / cell + 2, columns_));
     for (int& corner : corners_) corner = static_cast<int>(random.below(256));
     for (int x = 0; x < width; ++x) {
       x_[static_cast<std::size_t>(x)] = {x / cell, smooth(x % cell)};
@@ -22,7 +22,7 @@ class Noise {
 
   /// The values of one row, 0..65280.
   const std::vector<int>& row(int y) {
-    const int* upper = corners_.data() + (y / cell_) * columns_;
+    const int* upper = corners_.data() + row_start(y / cell_, columns_);
     const int* lower = upper + columns_;
     const int down = smooth(y % cell_);
     for (std::size_t x = 0; x < row_.size(); ++x) {
