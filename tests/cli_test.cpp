@@ -52,6 +52,17 @@ Outcome run_null(const fs::path& out, const std::vector<std::string>& more = {})
   return run_harness(arguments);
 }
 
+// Waits until a run in `out` has measured something, half a minute at most.
+void wait_for_first_step(const fs::path& out) {
+  for (int i = 0; i < 3000; ++i) {
+    for (const fs::path& file : files_ending(out, ".jsonl")) {
+      if (read_file(file, 64 << 20).find("\"event\":\"step\"") != std::string::npos) return;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  FAIL("no step was measured in " << out);
+}
+
 // One line on stderr that starts as all errors do, and nothing else there.
 void check_one_error(const Outcome& outcome, int code, const std::string& part) {
   CAPTURE(outcome.out, outcome.err);
@@ -264,7 +275,7 @@ TEST_CASE("Ctrl-C ends cleanly with an aborted result that holds what was measur
     const TemporaryFolder out;
     Process process({"run", "--workload", "null", "--set", "step-ms=20", "--tier", "standard",
                      "--runs", "1", "--out", out.path().string()});
-    std::this_thread::sleep_for(std::chrono::milliseconds(600));
+    wait_for_first_step(out.path());
     process.signal(signal);
     const Outcome outcome = process.wait();
     CAPTURE(outcome.err);
@@ -283,7 +294,7 @@ TEST_CASE("Ctrl-C ends a series: the run in progress is aborted, no further one 
   const TemporaryFolder out;
   Process process({"run", "--workload", "null", "--set", "step-ms=20", "--runs", "3", "--out",
                    out.path().string()});
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  wait_for_first_step(out.path());
   process.signal(SIGINT);
   CHECK(process.wait().code == 2);
   CHECK(only_result(out.path())["status"]["state"] == "aborted");

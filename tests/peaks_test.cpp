@@ -1,3 +1,5 @@
+#include <hwy/targets.h>
+
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cmath>
@@ -68,6 +70,18 @@ TEST_CASE("arithmetic kernels compute what they must, and a wrong result is seen
     CHECK_FALSE(kernel.check(result));
   }
 }
+
+#if HWY_ARCH_X86
+TEST_CASE("without AVX-512 the peaks use what there is, and say so", "[peaks]") {
+  alignas(64) static unsigned char result[kPeakResultBytes];
+  hwy::DisableTargets(HWY_AVX3 | HWY_AVX3_DL);
+  const FlopKernel kernel = fma_fp32_kernel();
+  CHECK_THAT(kernel.method, !Catch::Contains("AVX-512"));
+  kernel.run(result);
+  CHECK(kernel.check(result));
+  hwy::DisableTargets(0);
+}
+#endif
 
 TEST_CASE("streamed copies are exact", "[peaks]") {
   CopyBuffer buffer;

@@ -138,6 +138,18 @@ TEST_CASE("on one repeated batch at learning rate 1e-4 the loss falls, in both p
   }
 }
 
+TEST_CASE("without AVX-512 the model still equals the golden data", "[train]") {
+  const DataFolder data;
+  const TemporaryFolder out;
+  const Outcome outcome = run_harness(
+      {"run", "--workload", "retinanet-train", "--set", "image-size=128x128", "--data", data.path(),
+       "--out", out.path().string(), "--dry-run"},
+      {"ATEN_CPU_CAPABILITY=avx2", "ONEDNN_MAX_CPU_ISA=AVX2", "MKL_ENABLE_INSTRUCTIONS=AVX2"});
+  CAPTURE(outcome.err);
+  REQUIRE(outcome.code == 0);
+  CHECK(result_in(out.path())["quality"]["passed"] == true);
+}
+
 TEST_CASE("what cannot be run is refused in one line before anything is measured", "[train]") {
   const DataFolder data;
   const TemporaryFolder out;

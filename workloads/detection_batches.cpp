@@ -1,6 +1,7 @@
 #include "workloads/detection_batches.hpp"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <omp.h>
 
@@ -30,7 +31,10 @@ at::Tensor labels_tensor(std::span<const std::int32_t> labels) {
 Batch prepare_image(const AnnotationSet& set, const BatchOptions& options,
                     const TrainingOrder& order, std::size_t position) {
   // One image, one thread: the step's threads have the other cores. OpenMP keeps this number per
-  // thread, so that of the step is untouched.
+  // thread, so that of the step is untouched. ATen sets it once itself, with the first operator of a
+  // thread; that has to be over, or the first image of each thread would be cut in other pieces than
+  // the next, and come out with other last bits.
+  at::get_num_threads();
   omp_set_num_threads(1);
   const at::NoGradGuard no_grad;
   const TrainingOrder::Place place = order.at(position);

@@ -89,12 +89,12 @@ ExitCode run_series(const Arguments& arguments, const RunPlan& plan, const fs::p
 }  // namespace
 
 ExitCode run_command(const Arguments& arguments) {
+  install_interrupt_handlers();
   std::optional<RunInvocation> invocation = parse_run_options(arguments);
   if (!invocation) return ExitCode::kOk;
   const std::optional<SeriesOrder> order = inherited_order();
   if (order) invocation->request.seed = order->seed;
   RunPlan plan = make_plan(invocation->request, home_folder());
-  install_interrupt_handlers();
   if (order) return run_once(*invocation, plan, order->position, order->out);
   const fs::path out =
       invocation->out.empty() ? new_run_folder(plan.rules.workload) : invocation->out;

@@ -5,23 +5,10 @@
 #include <algorithm>
 
 #include "harness/base/text.hpp"
+#include "harness/result/result_json.hpp"
 
 namespace harness {
 namespace {
-
-std::string state_name(RunState state) {
-  switch (state) {
-    case RunState::kValid:
-      return "valid";
-    case RunState::kInvalid:
-      return "INVALID";
-    case RunState::kAborted:
-      return "ABORTED";
-    case RunState::kDryRun:
-      return "dry-run";
-  }
-  return "?";
-}
 
 std::string text_setting(const Result& result, const char* key) {
   const auto found = result.settings.effective.find(key);
@@ -110,7 +97,7 @@ void add_quality(std::string& text, const Result& result) {
 
 void add_status(std::string& text, const Result& result) {
   const Status& status = result.status;
-  text += fmt::format("\nstatus   {}{}\n", state_name(status.state),
+  text += fmt::format("\nstatus   {}{}\n", to_text(status.state),
                       status.mistrusted ? ", MISTRUSTED" : "");
   for (const Violation& violation : status.violations) {
     text += fmt::format("  {} at {}: expected {}, got {}{}\n", printable(violation.rule, 40),
