@@ -71,7 +71,8 @@ __attribute__((target("avx512f,avx512bw,avx512vl,avx512bf16"), noinline)) void r
   std::memcpy(&right, &right_bits, sizeof right);
 #define HARNESS_START(I) __m512 x##I = _mm512_set1_ps(static_cast<float>(I));
 #define HARNESS_STEP(I) x##I = _mm512_dpbf16_ps(x##I, left, right);
-#define HARNESS_KEEP(I) _mm512_storeu_ps(static_cast<float*>(result) + (I)*kLanes, x##I);
+#define HARNESS_KEEP(I) \
+  _mm512_storeu_ps(static_cast<float*>(result) + std::ptrdiff_t{I} * kLanes, x##I);
   HARNESS_CHAINS(HARNESS_START)
   for (int step = 0; step < kSteps; ++step) {
     HARNESS_CHAINS(HARNESS_STEP)

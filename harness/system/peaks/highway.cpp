@@ -133,8 +133,8 @@ struct Shape {
 /// The values the loop is fed with. Not constants to the compiler, or it would fold the loop.
 template <typename T>
 const T* factors() {
-  static const volatile double kFactors[2] = {1.0 - 1.0 / 4096, 3.0 / 4096};
-  static const T values[2] = {static_cast<T>(kFactors[0]), static_cast<T>(kFactors[1])};
+  static const volatile double opaque[2] = {1.0 - 1.0 / 4096, 3.0 / 4096};
+  static const T values[2] = {static_cast<T>(opaque[0]), static_cast<T>(opaque[1])};
   return values;
 }
 
