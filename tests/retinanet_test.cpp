@@ -6,6 +6,7 @@
 
 #include "harness/base/error.hpp"
 #include "kernels/optimizer.hpp"
+#include "kernels/runtime/allocator.hpp"
 #include "workloads/retinanet/anchors.hpp"
 #include "workloads/retinanet/cost.hpp"
 #include "workloads/retinanet/model.hpp"
@@ -145,6 +146,26 @@ TEST_CASE("cost at batch 1, 800x800: 111 convolutions, 402 and 1161 GF", "[retin
   CHECK(retinanet_cost(4, 800, 800, 264, false).step_flops == 4 * cost.step_flops);
   CHECK(retinanet_cost(1, 800, 800, 264, true).step_bytes < cost.step_bytes);
   CHECK(retinanet_memory_bytes(1000000000, 800, 800, 264, 10) > 1e18);
+}
+
+TEST_CASE("the memory estimate is above the measured peak, and not far", "[retinanet][cost]") {
+  kernels::use_allocator("system");
+  RetinaNet model({.num_classes = 100, .height = 128, .width = 160});
+  model.parameters().set_initial_values(1);
+  kernels::AdamState optimizer = kernels::make_adam_state(model.parameters().trainable());
+  const Batch batch = transform(
+      {at::rand({3, 128, 160}), at::rand({3, 128, 160})},
+      {{floats({1, 4}, {9, 9, 90, 90}), longs({1})}, {at::empty({0, 4}), longs({})}}, 128, 160);
+  kernels::reset_peak_memory();
+  const auto held = static_cast<double>(kernels::memory_counters().current_bytes);
+  model.loss(model.forward(batch.images), batch.targets).total().backward();
+  kernels::optimizer_operator().get("reference")(optimizer, 1e-4);
+  const auto peak = static_cast<double>(kernels::memory_counters().peak_bytes);
+  const double estimate = retinanet_memory_bytes(2, 128, 160, 100, 1);
+  INFO("held " << held << " peak " << peak << " estimate " << estimate);
+  CHECK(peak > held);
+  CHECK(estimate > peak);
+  CHECK(estimate < 1.5 * peak);
 }
 
 TEST_CASE("the table of calls has the shapes the model computes", "[retinanet][cost]") {
