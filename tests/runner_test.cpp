@@ -123,6 +123,13 @@ TEST_CASE("the time limit ends a run and says so", "[runner]") {
   CHECK_FALSE(record.quality);
 }
 
+TEST_CASE("steps too short for the minimum seconds end at the most a result holds", "[runner]") {
+  Fixture fixture;
+  const RunRecord record = fixture.run({0, 1, 1e9, 0, false});
+  CHECK(record.stop == StopReason::kTimeLimit);
+  CHECK(record.steps == kMostTimedSteps);
+}
+
 TEST_CASE("a loss that is no number stops the run and names the step", "[runner]") {
   Fixture fixture;
   fixture.workload.nan_at = 3;

@@ -31,9 +31,9 @@ at::Tensor labels_tensor(std::span<const std::int32_t> labels) {
 Batch prepare_image(const AnnotationSet& set, const BatchOptions& options,
                     const TrainingOrder& order, std::size_t position) {
   // One image, one thread: the step's threads have the other cores. OpenMP keeps this number per
-  // thread, so that of the step is untouched. ATen sets it once itself, with the first operator of a
-  // thread; that has to be over, or the first image of each thread would be cut in other pieces than
-  // the next, and come out with other last bits.
+  // thread, so that of the step is untouched. ATen sets it once itself, with the first operator of
+  // a thread; that has to be over, or the first image of each thread would be cut in other pieces
+  // than the next, and come out with other last bits.
   at::get_num_threads();
   omp_set_num_threads(1);
   const at::NoGradGuard no_grad;

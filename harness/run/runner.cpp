@@ -177,6 +177,12 @@ class Run {
         record_.stop_detail = fmt::format("the tier's limit of {} s ran out", options_.max_seconds);
         return;
       }
+      if (timed_steps >= kMostTimedSteps) {
+        record_.stop = StopReason::kTimeLimit;
+        record_.stop_detail =
+            fmt::format("{} steps are the most one result holds", kMostTimedSteps);
+        return;
+      }
       const StepRecord step = one_step(start);
       if (!step.warmup) {
         timed_seconds += step.seconds;

@@ -18,6 +18,10 @@ namespace harness {
 using Clock = std::function<double()>;
 double steady_seconds();
 
+/// More samples than this make a result file that nobody can read; steps that short want a loop of
+/// their own around them.
+inline constexpr std::int64_t kMostTimedSteps = 100'000;
+
 struct RunnerOptions {
   std::int64_t warmup_steps = 0;
   std::int64_t min_steps = 1;
@@ -38,7 +42,7 @@ struct RunnerHooks {
 
 enum class StopReason {
   kCompleted,    ///< minimum steps and seconds were reached
-  kTimeLimit,    ///< max_seconds ran out first
+  kTimeLimit,    ///< max_seconds, or kMostTimedSteps, ran out first
   kNonFinite,    ///< a loss was not a finite number
   kInterrupted,  ///< asked to stop
   kFailed,       ///< the workload threw
