@@ -32,7 +32,29 @@ TEST_CASE("the allocator counts what tensors hold, and the peak", "[runtime]") {
   kernels::reset_peak_memory();
   CHECK(kernels::memory_counters().peak_bytes == before.current_bytes);
   CHECK(at::empty({0}).numel() == 0);
-  CHECK_THROWS_WITH(kernels::use_allocator("pool"), Catch::Contains("known: system"));
+  CHECK_THROWS_WITH(kernels::use_allocator("pool"), Catch::Contains("known: pooled, system"));
+}
+
+TEST_CASE("tensors go back to the allocator they came from, whichever is in use", "[runtime]") {
+  kernels::use_allocator("pooled");
+  const auto before = kernels::memory_counters();
+  constexpr int64_t kBytes = 8 << 20;
+  at::Tensor pooled = at::full({kBytes}, 3, at::kByte);
+  const at::Tensor small = at::full({100}, 4, at::kByte);
+  CHECK(kernels::pool_bytes() >= kBytes);
+  kernels::use_allocator("system");
+  at::Tensor system = at::full({kBytes}, 5, at::kByte);
+  CHECK(kernels::memory_counters().current_bytes >= before.current_bytes + 2 * kBytes);
+  CHECK(pooled.sum().item<int64_t>() == 3 * kBytes);
+  pooled = at::Tensor();
+  kernels::use_allocator("pooled");
+  system = at::Tensor();
+  CHECK(kernels::memory_counters().current_bytes < before.current_bytes + (64 << 10));
+  const void* place = at::empty({kBytes}, at::kByte).data_ptr();
+  CHECK(at::empty({kBytes}, at::kByte).data_ptr() == place);
+  kernels::trim_pool();
+  CHECK(small.sum().item<int64_t>() == 400);
+  kernels::use_allocator("system");
 }
 
 TEST_CASE("one OpenMP runtime serves LibTorch, oneDNN and us", "[runtime]") {

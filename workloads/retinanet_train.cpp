@@ -17,6 +17,7 @@
 #include "kernels/runtime/versions.hpp"
 #include "workloads/data/data_source.hpp"
 #include "workloads/detection_batches.hpp"
+#include "workloads/operator_infos.hpp"
 #include "workloads/retinanet/cost.hpp"
 #include "workloads/retinanet/golden.hpp"
 #include "workloads/retinanet/model.hpp"
@@ -260,20 +261,6 @@ class RetinaNetTrain : public Workload {
   std::int64_t iteration_ = 0;
 };
 
-std::vector<OperatorInfo> operators() {
-  std::vector<OperatorInfo> infos;
-  for (const kernels::OperatorBase* entry : kernels::operators()) {
-    OperatorInfo info{entry->name(), entry->summary(), {}};
-    for (const kernels::ImplementationSummary& item : entry->implementations()) {
-      info.implementations.push_back(
-          {item.name, item.support.ok ? item.summary
-                                      : item.summary + " (not here: " + item.support.reason + ")"});
-    }
-    infos.push_back(std::move(info));
-  }
-  return infos;
-}
-
 WorkloadInfo info() {
   return {"retinanet-train",
           "Training step of MLPerf Training v5.1's RetinaNet-ResNeXt50 on detection data.",
@@ -285,7 +272,7 @@ WorkloadInfo info() {
            {"warmup-epochs", "1", "epochs of linear warm-up", {}},
            {"repeat-batch", "no", "train on the first batch again and again", {"no", "yes"}},
            {"workers", "2", "threads that decode pictures ahead of the step", {}}},
-          operators(),
+          operator_infos(),
           {"retinanet-golden/1"},
           true};
 }

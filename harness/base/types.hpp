@@ -57,6 +57,8 @@ struct Cost {
   double step_bytes = 0;  ///< compulsory traffic: each operand read once, each result written once
   std::int64_t convolution_calls = 0;  ///< forward convolutions in a step
   std::string precision{};  ///< the data type the FLOPs run in, to pick the peak to compare with
+  /// Of phases that are of interest one by one; their time is the metric time.phase.NAME.
+  std::map<std::string, double> phase_flops{};
 };
 
 /// A peak of this machine, sampled in bursts between the timed steps.

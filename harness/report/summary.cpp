@@ -33,15 +33,36 @@ std::string interval_shown(const Interval& interval, const std::string& unit) {
                      format_quantity(*interval.high, unit));
 }
 
+// "412 GFLOP/s, 88 % of peak" for a phase whose FLOPs are known.
+std::string rate_shown(const Result& result, const Metric& metric) {
+  static const std::string phase = "time.phase.";
+  if (!result.cost || metric.tag.rfind(phase, 0) != 0) return "";
+  const Cost& cost = result.cost->cost;
+  const auto flops = cost.phase_flops.find(metric.tag.substr(phase.size()));
+  if (flops == cost.phase_flops.end() || metric.summary.median->center <= 0) return "";
+  const double rate = flops->second / metric.summary.median->center;
+  std::string text = "  " + format_quantity(rate, "FLOP/s");
+  for (const Peak& peak : result.peaks) {
+    if (peak.tag != "fma." + cost.precision || !peak.value) continue;
+    text += fmt::format(", {:.0f} % of peak", 100 * rate / peak.value->center);
+  }
+  return text;
+}
+
 void add_metrics(std::string& text, const Result& result) {
-  text += fmt::format("\n{:<26} {:>16}  {:<34} {:>4}\n", "metric", "median", "95 % interval", "n");
+  std::size_t width = 26;
+  for (const Metric& metric : result.metrics) width = std::max(width, metric.tag.size());
+  width = std::min<std::size_t>(width, 60);
+  text += fmt::format("\n{:<{}} {:>16}  {:<34} {:>4}\n", "metric", width, "median", "95 % interval",
+                      "n");
   const std::vector<std::string>* warnings = nullptr;
   for (const Metric& metric : result.metrics) {
     if (!metric.summary.median) continue;
     const Interval& median = *metric.summary.median;
-    text += fmt::format("{:<26} {:>16}  {:<34} {:>4}\n", printable(metric.tag, 26),
+    text += fmt::format("{:<{}} {:>16}  {:<34} {:>4}{}\n", printable(metric.tag, width), width,
                         format_quantity(median.center, metric.unit),
-                        interval_shown(median, metric.unit), metric.summary.n);
+                        interval_shown(median, metric.unit), metric.summary.n,
+                        rate_shown(result, metric));
     if (metric.tag == "time.step") warnings = &metric.warnings;
   }
   if (warnings == nullptr) return;

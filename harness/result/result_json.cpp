@@ -108,6 +108,7 @@ json cost_json(const CostReport& report) {
                  {"step_bytes", cost.step_bytes},
                  {"convolution_calls", cost.convolution_calls},
                  {"precision", cost.precision}};
+  if (!cost.phase_flops.empty()) object["phase_flops"] = cost.phase_flops;
   put(object, "achieved_flops_per_second", report.achieved_flops_per_second, report.reason);
   put(object, "utilisation", report.utilisation, report.reason);
   return object;

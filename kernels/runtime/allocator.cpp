@@ -3,15 +3,22 @@
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
 #include <malloc.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <stdexcept>
 
+#include "kernels/runtime/memory_pool.hpp"
+
 namespace harness::kernels {
 namespace {
 
+// The C library serves smaller blocks from a heap that it keeps; larger ones it may map and unmap.
+constexpr std::size_t kSmallestPooled = std::size_t{64} << 10;
+
 std::atomic<std::int64_t> current_bytes{0};
 std::atomic<std::int64_t> peak_bytes{0};
+std::atomic<MemoryPool*> pool_in_use{nullptr};
 
 void count(std::int64_t bytes) {
   const std::int64_t now = current_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes;
@@ -22,7 +29,7 @@ void count(std::int64_t bytes) {
 
 // The size comes back from the C library on release, so no header is put before the data and no
 // table is kept: alignment, fresh pages and reuse stay what they are without counting.
-class CountingAllocator final : public c10::Allocator {
+class SystemAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(size_t size) override {
     void* data = base()->raw_allocate(size);
@@ -43,16 +50,63 @@ class CountingAllocator final : public c10::Allocator {
   }
 };
 
+SystemAllocator& system_allocator() {
+  static SystemAllocator allocator;
+  return allocator;
+}
+
+// Tensors in static storage give their memory back after main(): the pool is never destroyed.
+MemoryPool& pool() {
+  static MemoryPool* const instance = [] {
+    const auto pages = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES));
+    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    auto* made = new MemoryPool(pages * page / 2);
+    pool_in_use = made;
+    return made;
+  }();
+  return *instance;
+}
+
+class PooledAllocator final : public c10::Allocator {
+ public:
+  c10::DataPtr allocate(size_t size) override {
+    void* data = size < kSmallestPooled ? nullptr : pool().allocate(size);
+    if (data == nullptr) return system_allocator().allocate(size);
+    count(static_cast<std::int64_t>(pool().size_of(data)));
+    return {data, data, &release, c10::Device(c10::DeviceType::CPU)};
+  }
+  c10::DeleterFnPtr raw_deleter() const override { return &release_any; }
+  void copy_data(void* target, const void* source, std::size_t size) const override {
+    default_copy_data(target, source, size);
+  }
+
+ private:
+  static void release(void* data) {
+    count(-static_cast<std::int64_t>(pool().size_of(data)));
+    pool().release(data);
+  }
+  static void release_any(void* data) {
+    if (pool().owns(data)) {
+      release(data);
+    } else {
+      system_allocator().raw_deleter()(data);
+    }
+  }
+};
+
 }  // namespace
 
-std::vector<std::string> allocator_names() { return {"system"}; }
+std::vector<std::string> allocator_names() { return {"pooled", "system"}; }
 
 void use_allocator(const std::string& name) {
-  if (name != "system") {
-    throw std::invalid_argument("no allocator '" + name + "'; known: system");
+  static PooledAllocator pooled;
+  if (name == "pooled") {
+    c10::SetCPUAllocator(&pooled);
+  } else if (name == "system") {
+    c10::SetCPUAllocator(&system_allocator());
+  } else {
+    throw std::invalid_argument("no allocator '" + name + "'; known: pooled, system");
   }
-  static CountingAllocator allocator;
-  c10::SetCPUAllocator(&allocator);
 }
 
 MemoryCounters memory_counters() {
@@ -62,6 +116,15 @@ MemoryCounters memory_counters() {
 
 void reset_peak_memory() {
   peak_bytes.store(current_bytes.load(std::memory_order_relaxed), std::memory_order_relaxed);
+}
+
+std::int64_t pool_bytes() {
+  const MemoryPool* used = pool_in_use;
+  return used == nullptr ? 0 : static_cast<std::int64_t>(used->high_water_bytes());
+}
+
+void trim_pool() {
+  if (MemoryPool* used = pool_in_use) used->trim();
 }
 
 }  // namespace harness::kernels

@@ -1,4 +1,4 @@
-// LibTorch's CPU allocator with counters.
+// LibTorch's CPU allocators, with counters.
 #pragma once
 
 #include <cstdint>
@@ -7,22 +7,31 @@
 
 namespace harness::kernels {
 
-/// Bytes of tensor storage, as the C library rounds them. LibTorch's private oneDNN and the C++
+/// Bytes of tensor storage, as the allocator rounds them. LibTorch's private oneDNN and the C++
 /// heap are not in it.
 struct MemoryCounters {
   std::int64_t current_bytes = 0;
   std::int64_t peak_bytes = 0;  ///< since the start or the last reset_peak_memory()
 };
 
+/// `pooled`: blocks of 64 KiB and more come from one MemoryPool of at most half the machine's
+/// memory and stay in it; smaller ones, and what no longer fits, come from `system`.
 /// `system`: LibTorch's own allocator, untouched but for the counters.
 std::vector<std::string> allocator_names();
 
-/// Puts the named allocator behind LibTorch. Idempotent; tensors made before keep their memory and
-/// stay uncounted, so call it first. Throws std::invalid_argument for an unknown name.
+/// Puts the named allocator behind LibTorch. Idempotent, and cheap to switch: a tensor goes back to
+/// where it came from. Tensors made before the first call stay uncounted. Throws
+/// std::invalid_argument for an unknown name.
 void use_allocator(const std::string& name);
 
 MemoryCounters memory_counters();
 /// The peak starts again from what is in use now.
 void reset_peak_memory();
+
+/// What the pool holds of the machine's memory at most, free blocks included; 0 before its first
+/// use.
+std::int64_t pool_bytes();
+/// Gives the pages of the pool's free blocks back to the system.
+void trim_pool();
 
 }  // namespace harness::kernels

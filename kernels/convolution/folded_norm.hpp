@@ -1,0 +1,17 @@
+// A frozen batch norm as what a convolution can take in.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <utility>
+
+#include "kernels/conv_block.hpp"
+
+namespace harness::kernels {
+
+/// scale = weight / sqrt(running_var + eps), to be folded into the weights, and
+/// shift = bias - running_mean * scale, the bias; both (channels). The same two tensors until one
+/// of the norm's four changes (by its version counter).
+std::pair<at::Tensor, at::Tensor> fold(const FrozenBatchNorm& norm);
+
+}  // namespace harness::kernels

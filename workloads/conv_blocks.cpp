@@ -1,0 +1,284 @@
+// Conv blocks one by one: forward, gradient by data, gradient by weights, for every distinct block
+// of RetinaNet or those of a file in benchdnn's problem syntax.
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "harness/base/error.hpp"
+#include "harness/base/files.hpp"
+#include "harness/base/hash.hpp"
+#include "harness/run/registry.hpp"
+#include "kernels/conv_block.hpp"
+#include "kernels/runtime/allocator.hpp"
+#include "kernels/runtime/autocast.hpp"
+#include "kernels/runtime/threads.hpp"
+#include "kernels/runtime/versions.hpp"
+#include "workloads/conv_blocks/problems.hpp"
+#include "workloads/operator_infos.hpp"
+
+namespace harness::workloads {
+namespace {
+
+constexpr const char* kBuiltInShapes = "workloads/conv_blocks/retinanet.txt";
+constexpr std::size_t kLargestFile = 1 << 20;
+
+// bf16 keeps 8 bits: a rounded operand is off by 2^-9 at most and sums of many average out; eager
+// bf16 shows up to 4e-3 on these shapes (see tests/conv_block_test.cpp), float32 up to 3e-7.
+constexpr double kTolerance[2] = {1e-5, 1e-2};
+
+struct Block {
+  ConvProblem problem{};
+  std::string forward{}, data{}, weights{};  ///< names of its phases
+  at::Tensor input{}, weight{}, gradient{};
+  std::optional<at::Tensor> bias{}, residual{};
+  kernels::FrozenBatchNorm norm{};
+
+  kernels::ConvBlockArguments arguments() const {
+    return {.input = input,
+            .weight = weight,
+            .bias = bias,
+            .norm = problem.norm ? &norm : nullptr,
+            .stride = problem.stride,
+            .padding = problem.padding,
+            .groups = problem.groups,
+            .relu = problem.relu,
+            .residual = residual};
+  }
+};
+
+at::Tensor channels_last(at::IntArrayRef sizes) {
+  return at::randn(sizes).contiguous(at::MemoryFormat::ChannelsLast);
+}
+
+Block make_block(const ConvProblem& p, bool bf16) {
+  Block block{.problem = p,
+              .forward = p.name + ".forward",
+              .data = p.name + ".backward-data",
+              .weights = p.name + ".backward-weights"};
+  const auto type = bf16 ? at::kBFloat16 : at::kFloat;
+  const auto fan_in = p.weight_elements() / static_cast<double>(p.out_channels);
+  block.input = channels_last({p.batch, p.in_channels, p.in_height, p.in_width}).to(type);
+  block.weight =
+      channels_last({p.out_channels, p.in_channels / p.groups, p.kernel_height, p.kernel_width});
+  block.weight.div_(std::sqrt(fan_in));
+  const std::vector<std::int64_t> output{p.batch, p.out_channels, p.out_height, p.out_width};
+  if (p.residual) block.residual = channels_last(output).to(type);
+  if (p.bias) block.bias = at::randn({p.out_channels});
+  if (p.norm) {
+    const auto around = [&](double center) { return at::randn({p.out_channels}) * 0.1 + center; };
+    block.norm = {around(1), around(0), around(0), around(1).abs()};
+  }
+  if (p.trained) {
+    block.gradient = channels_last(output);
+    block.input.set_requires_grad(true);
+    block.weight.set_requires_grad(true);
+    if (block.bias) block.bias->set_requires_grad(true);
+  }
+  return block;
+}
+
+at::Tensor exact(const at::Tensor& tensor) {
+  return tensor.detach().to(at::kDouble).set_requires_grad(tensor.requires_grad());
+}
+
+Block in_double(const Block& block) {
+  Block copy = block;
+  copy.input = exact(block.input);
+  copy.weight = exact(block.weight);
+  if (block.bias) copy.bias = exact(*block.bias);
+  if (block.residual) copy.residual = exact(*block.residual);
+  if (block.problem.norm) {
+    copy.norm = {exact(block.norm.weight), exact(block.norm.bias), exact(block.norm.running_mean),
+                 exact(block.norm.running_var), block.norm.eps};
+  }
+  return copy;
+}
+
+Check compare(const std::string& name, const at::Tensor& actual, const at::Tensor& expected,
+              double tolerance) {
+  const double wanted = expected.norm().item<double>();
+  const double error =
+      (actual.detach().to(at::kDouble) - expected.detach()).norm().item<double>() / wanted;
+  Check check{name,
+              std::to_string(wanted),
+              std::to_string(actual.detach().to(at::kDouble).norm().item<double>()),
+              std::nullopt,
+              tolerance,
+              false};
+  if (std::isfinite(error)) {
+    check.error = error;
+    check.passed = error <= tolerance;
+  }
+  return check;
+}
+
+class ConvBlocks : public Workload {
+ public:
+  double estimate_memory(const WorkloadContext& context) override {
+    const std::string& file = context.settings.at("shapes");
+    const auto path = file.empty() ? context.home / kBuiltInShapes : std::filesystem::path(file);
+    const std::string text = read_file(path, kLargestFile);
+    shapes_ = {"shapes", path.filename().string(), sha256_hex(text), {}};
+    problems_ = parse_problems(text, path.string());
+    double bytes = 0;
+    double largest = 0;
+    for (ConvProblem& problem : problems_) {
+      problem.batch *= context.batch_size;
+      const double elements = 2 * problem.input_elements() + 4 * problem.output_elements() +
+                              8 * problem.weight_elements();
+      bytes += 4 * elements;
+      largest = std::max(largest, elements);
+    }
+    return bytes + 4 * 8 * largest;  // one block at a time is also computed in double precision
+  }
+
+  DataReport open_data(const WorkloadContext& /*context*/) override { return {}; }
+
+  void prepare(const WorkloadContext& context) override {
+    context_ = &context;
+    kernels::use_allocator(context.allocator);
+    kernels::set_threads(context.threads);
+    bf16_ = context.precision == "bf16";
+    implementation_ = kernels::conv_block_operator().select(context.kernels);
+    at::manual_seed(context.seeds.weights);
+    for (const ConvProblem& problem : problems_) {
+      context.interrupted();
+      blocks_.push_back(make_block(problem, bf16_));
+    }
+    kernels::reset_peak_memory();
+  }
+
+  StepStats step() override {
+    for (const Block& block : blocks_) run(block);
+    return {static_cast<std::int64_t>(blocks_.size()), {}};
+  }
+
+  Quality evaluate() override {
+    Quality quality{"error-share", Direction::kLower, 0.0, "", {}};
+    for (const Block& block : blocks_) {
+      context_->interrupted();
+      context_->progress("checking against double precision",
+                         static_cast<std::int64_t>(&block - blocks_.data()),
+                         static_cast<std::int64_t>(blocks_.size()));
+      for (Check& check : check_block(block)) {
+        if (!check.error) {
+          quality.value.reset();
+          quality.reason = check.name + " is not finite";
+        } else if (quality.value) {
+          quality.value = std::max(*quality.value, *check.error / check.tolerance);
+        }
+        quality.checks.push_back(std::move(check));
+      }
+    }
+    return quality;
+  }
+
+  Cost cost() const override {
+    Cost cost{.precision = bf16_ ? "bf16" : "fp32"};
+    for (const Block& block : blocks_) {
+      const ConvProblem& p = block.problem;
+      const double passes = p.trained ? 3 : 1;
+      cost.forward_flops += p.flops();
+      cost.step_flops += passes * p.flops();
+      cost.step_bytes += passes * (bf16_ ? 2 : 4) *
+                         (p.input_elements() + p.output_elements() + p.weight_elements());
+      cost.convolution_calls += 1;
+      cost.phase_flops[block.forward] = p.flops();
+      if (!p.trained) continue;
+      cost.phase_flops[block.data] = p.flops();
+      cost.phase_flops[block.weights] = p.flops();
+    }
+    return cost;
+  }
+
+  std::map<std::string, std::string> hyperparameters() const override {
+    return {{"blocks", std::to_string(blocks_.size())}, {"memory_format", "channels_last"}};
+  }
+
+  std::vector<Artifact> weights() const override { return {shapes_}; }
+
+  std::optional<double> peak_memory_bytes() const override {
+    return static_cast<double>(kernels::memory_counters().peak_bytes);
+  }
+
+  std::map<std::string, std::string> software() const override {
+    std::map<std::string, std::string> versions = kernels::library_versions();
+    versions["threads"] = std::to_string(kernels::threads());
+    return versions;
+  }
+
+ private:
+  at::Tensor forward(const Block& block) const {
+    const kernels::AutocastScope autocast(bf16_);
+    return implementation_(block.arguments());
+  }
+
+  void run(const Block& block) const {
+    if (!block.problem.trained) {
+      const Phase phase = context_->phase(block.forward.c_str());
+      (void)forward(block);
+      return;
+    }
+    at::Tensor output;
+    {
+      const Phase phase = context_->phase(block.forward.c_str());
+      output = forward(block);
+    }
+    const at::Tensor gradient = block.gradient.to(output.scalar_type());
+    {
+      const Phase phase = context_->phase(block.data.c_str());
+      (void)torch::autograd::grad({output}, {block.input}, {gradient}, true);
+    }
+    std::vector<at::Tensor> parameters{block.weight};
+    if (block.bias) parameters.push_back(*block.bias);
+    {
+      const Phase phase = context_->phase(block.weights.c_str());
+      (void)torch::autograd::grad({output}, parameters, {gradient});
+    }
+  }
+
+  std::vector<Check> check_block(const Block& block) const {
+    const double tolerance = kTolerance[bf16_ ? 1 : 0];
+    const Block reference = in_double(block);
+    const at::Tensor expected =
+        kernels::conv_block_operator().get("reference")(reference.arguments());
+    const at::Tensor output = forward(block);
+    std::vector<Check> checks{compare(block.forward, output, expected, tolerance)};
+    if (!block.problem.trained) return checks;
+    at::Tensor gradient = block.gradient.to(output.scalar_type());
+    // Where the output is nearly 0 the last bit decides whether the ReLU lets a gradient through.
+    if (block.problem.relu) gradient = gradient * (expected.abs() > (bf16_ ? 0.1 : 1e-4));
+    const auto actual = torch::autograd::grad({output}, {block.input, block.weight}, {gradient});
+    const auto wanted = torch::autograd::grad({expected}, {reference.input, reference.weight},
+                                              {gradient.to(at::kDouble)});
+    checks.push_back(compare(block.data, actual[0], wanted[0], tolerance));
+    checks.push_back(compare(block.weights, actual[1], wanted[1], tolerance));
+    return checks;
+  }
+
+  const WorkloadContext* context_ = nullptr;
+  kernels::ConvBlockFn* implementation_ = nullptr;
+  bool bf16_ = false;
+  Artifact shapes_;
+  std::vector<ConvProblem> problems_;
+  std::vector<Block> blocks_;
+};
+
+WorkloadInfo info() {
+  return {"conv-blocks",
+          "RetinaNet's conv blocks one by one: forward, gradient by data, gradient by weights.",
+          {"fp32", "bf16"},
+          kernels::allocator_names(),
+          {{"shapes", "", "file of blocks in benchdnn's problem syntax", {}}},
+          operator_infos({"conv-block"}),
+          {},
+          false};
+}
+
+const RegisterWorkload registered(info, [] { return std::make_unique<ConvBlocks>(); });
+
+}  // namespace
+}  // namespace harness::workloads

@@ -1,0 +1,54 @@
+// Conv blocks as text, in the problem syntax of benchdnn (oneDNN's own benchmark), so that the same
+// file can be run by both:
+//
+//   --dir=FWD_B --attr-post-ops=relu
+//   mb1ic256ih100oc256oh100kh3ph1n"head.conv*8"
+//
+// Options hold for the lines after them, `--reset` forgets them, `#` begins a comment. What is
+// understood: --dir=FWD_I (frozen: forward only), FWD_D (forward and both gradients), FWD_B (the
+// same with a bias); --mb=N; --attr-post-ops with, in this order, mul:f32:per_oc+add:f32:per_oc (a
+// frozen norm), add:f32:per_tensor (a residual), relu. A name may end in *N: that many such blocks
+// are in the model.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "workloads/retinanet/architecture.hpp"
+
+namespace harness::workloads {
+
+struct ConvProblem {
+  std::string name{};
+  std::int64_t multiplicity = 1;
+  std::int64_t batch = 2;  ///< benchdnn's default
+  std::int64_t groups = 1;
+  std::int64_t in_channels = 0, in_height = 0, in_width = 0;
+  std::int64_t out_channels = 0, out_height = 0, out_width = 0;
+  std::int64_t kernel_height = 1, kernel_width = 1;
+  std::int64_t stride = 1, padding = 0;
+  bool bias = false, norm = false, residual = false, relu = false;
+  bool trained = true;  ///< gradients by data and by weights are wanted
+
+  /// Of one pass, forward or either gradient, a multiply-add counted as two.
+  double flops() const;
+  double input_elements() const;
+  double output_elements() const;
+  double weight_elements() const;
+  friend bool operator==(const ConvProblem&, const ConvProblem&) = default;
+};
+
+/// Throws Error naming the line for anything not understood or out of bounds; `source` is named in
+/// the message. At least one problem, at most 1,000.
+std::vector<ConvProblem> parse_problems(std::string_view text, const std::string& source);
+
+/// The text that parse_problems() reads back as the same problems.
+std::string to_text(const std::vector<ConvProblem>& problems);
+
+/// Every distinct conv block of a training step with its multiplicity, named after its first layer.
+std::vector<ConvProblem> retinanet_problems(std::int64_t batch, std::int64_t height,
+                                            std::int64_t width, std::int64_t num_classes);
+
+}  // namespace harness::workloads
