@@ -69,8 +69,8 @@ TEST_CASE("problems in benchdnn's syntax are read with its defaults", "[conv-blo
                                     .out_width = 15,
                                     .kernel_height = 3,
                                     .kernel_width = 3,
-                                    .padding = 1,
                                     .stride = 2,
+                                    .padding = 1,
                                     .norm = true,
                                     .relu = true,
                                     .trained = false}));

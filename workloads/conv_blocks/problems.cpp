@@ -226,6 +226,14 @@ std::string line_of(const ConvProblem& p) {
   return text.str();
 }
 
+// "layer2.0.conv1" for backbone.body.layer2.0.conv1: the name becomes part of a metric's.
+std::string short_name(const std::string& layer) {
+  for (const std::string prefix : {"backbone.body.", "backbone.", "head."}) {
+    if (layer.rfind(prefix, 0) == 0) return layer.substr(prefix.size());
+  }
+  return layer;
+}
+
 // The model applies it; the table of layers does not say so.
 bool has_relu(const std::string& layer) {
   const bool body = layer.rfind("backbone.body.", 0) == 0;
@@ -296,8 +304,8 @@ std::vector<ConvProblem> retinanet_problems(std::int64_t batch, std::int64_t hei
     if (same != problems.end()) {
       ++same->multiplicity;
     } else {
-      p.name = layer.name;
-      p.name.append("@").append(std::to_string(call.out_height));
+      p.name = short_name(layer.name);
+      p.name.append(".").append(std::to_string(call.out_height));
       if (call.out_width != call.out_height) {
         p.name.append("x").append(std::to_string(call.out_width));
       }
