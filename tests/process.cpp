@@ -77,7 +77,7 @@ bool Process::running() {
 }
 
 Outcome Process::wait() {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(5);
   while (running()) {
     if (std::chrono::steady_clock::now() > deadline) ::kill(pid_, SIGKILL);
     std::this_thread::sleep_for(std::chrono::milliseconds(2));

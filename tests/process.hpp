@@ -31,7 +31,7 @@ class Process {
   pid_t id() const { return pid_; }
   void signal(int number) const;
   bool running();
-  /// Waits up to a minute, then kills.
+  /// Waits, and kills after five minutes: a machine that builds beside the tests is slow, not hung.
   Outcome wait();
 
  private:
