@@ -14,6 +14,7 @@
 #include "kernels/conv_block.hpp"
 #include "kernels/runtime/allocator.hpp"
 #include "kernels/runtime/autocast.hpp"
+#include "kernels/runtime/stages.hpp"
 #include "kernels/runtime/threads.hpp"
 #include "kernels/runtime/versions.hpp"
 #include "workloads/conv_blocks/problems.hpp"
@@ -152,8 +153,11 @@ class ConvBlocks : public Workload {
   }
 
   StepStats step() override {
+    // As after an optimiser's step: kernels that prepare weights do it anew, once a step.
+    for (const Block& block : blocks_) block.weight.unsafeGetTensorImpl()->bump_version();
+    kernels::take_stages();
     for (const Block& block : blocks_) run(block);
-    return {static_cast<std::int64_t>(blocks_.size()), {}};
+    return {static_cast<std::int64_t>(blocks_.size()), {}, kernels::take_stages()};
   }
 
   Quality evaluate() override {

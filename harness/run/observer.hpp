@@ -18,6 +18,8 @@ struct StepRecord {
   bool warmup = false;
   double seconds = 0;
   std::map<std::string, double> phases{};  ///< phase name -> seconds
+  std::map<std::string, double>
+      stages{};  ///< parts of kernels' work -> seconds, may overlap phases
   std::map<std::string, double> losses{};  ///< may be non-finite
   std::int64_t samples = 0;
   double elapsed = 0;  ///< since the first step began, by the monotonic clock

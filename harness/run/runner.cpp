@@ -47,6 +47,10 @@ class MetricTable {
       put("time.phase.other", "s", Direction::kLower, "part of the step outside every phase",
           record, record.seconds - accounted);
     }
+    for (const auto& [name, seconds] : record.stages) {
+      put("time.stage." + name, "s", Direction::kLower,
+          "part of the kernels' work in the step, as they measure it: " + name, record, seconds);
+    }
     for (const auto& [name, loss] : record.losses) {
       put("loss." + name, "1", Direction::kNone, "training loss: " + name, record, loss);
     }
@@ -209,6 +213,7 @@ class Run {
     step.elapsed = after - start;
     step.phases = timer_.take();
     step.losses = std::move(stats.losses);
+    step.stages = std::move(stats.stages);
     step.samples = stats.samples;
     ++record_.steps;
     table_.add(step);

@@ -98,6 +98,9 @@ struct WorkloadContext {
 struct StepStats {
   std::int64_t samples = 0;  ///< training samples consumed
   std::map<std::string, double> losses{};
+  /// Seconds that kernels say they spent in parts of their work ("pack", "convolution"), where they
+  /// measure it themselves; they may overlap with phases.
+  std::map<std::string, double> stages{};
 };
 
 /// Data that was opened and verified before the clock starts.

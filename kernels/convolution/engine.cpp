@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "kernels/runtime/stages.hpp"
+
 namespace harness::kernels {
 
 dnnl::engine& engine() {
@@ -35,6 +37,7 @@ dnnl::memory::data_type data_type_of(at::ScalarType type) {
 
 void execute(const dnnl::primitive& primitive, std::unordered_map<int, dnnl::memory> arguments,
              const dnnl::memory::desc& scratchpad) {
+  const Stage stage("convolution");
   at::Tensor scratch;
   if (scratchpad.get_size() > 0) {
     scratch = at::empty({static_cast<int64_t>(scratchpad.get_size())}, at::kByte);

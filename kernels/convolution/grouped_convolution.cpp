@@ -4,6 +4,7 @@
 #include "kernels/convolution/convolution.hpp"
 #include "kernels/convolution/grouped.hpp"
 #include "kernels/convolution/prepared_weights.hpp"
+#include "kernels/runtime/stages.hpp"
 
 namespace harness::kernels {
 namespace {
@@ -25,6 +26,7 @@ class GroupedConvolution final : public Convolution {
                      const at::Tensor& bias, const at::Tensor& /*residual*/) override {
     const at::Tensor packed = pack(weights, WeightForm::Own::kGroupedForward);
     at::Tensor output = empty_output();
+    const Stage stage("convolution");
     grouped_forward(grouped_, input.const_data_ptr(), packed.const_data_ptr<float>(),
                     floats_or_null(bias), shape().relu, output.data_ptr());
     return output;
@@ -36,6 +38,7 @@ class GroupedConvolution final : public Convolution {
                            const ConvolutionWeights& weights) override {
     const at::Tensor packed = pack(weights, WeightForm::Own::kGroupedData);
     at::Tensor grad_input = empty_input();
+    const Stage stage("convolution");
     grouped_backward_data(grouped_, grad_output.const_data_ptr(), data_or_null(activated),
                           packed.const_data_ptr<float>(), grad_input.data_ptr());
     return grad_input;
@@ -45,6 +48,7 @@ class GroupedConvolution final : public Convolution {
                               const at::Tensor& activated, const ConvolutionWeights& weights,
                               const at::Tensor& /*grad_bias*/) override {
     at::Tensor gradient = empty_weights();
+    const Stage stage("convolution");
     grouped_backward_weights(grouped_, input.const_data_ptr(), grad_output.const_data_ptr(),
                              data_or_null(activated), floats_or_null(weights.scale),
                              gradient.data_ptr<float>());

@@ -9,6 +9,7 @@
 #include "kernels/convolution/convolution.hpp"
 #include "kernels/convolution/engine.hpp"
 #include "kernels/convolution/prepared_weights.hpp"
+#include "kernels/runtime/stages.hpp"
 
 namespace harness::kernels {
 namespace {
@@ -141,6 +142,7 @@ class OnednnConvolution final : public Convolution {
       arguments.emplace(DNNL_ARG_DIFF_BIAS, as_memory(weights_.diff_bias_desc(), grad_bias));
     }
     execute(run_weights_, std::move(arguments), weights_.scratchpad_desc());
+    const Stage stage("unpack");
     if (unpack_) {
       Memory plain_memory = as_memory(plain_weights(shape()), gradient);
       unpack_->execute(stream(), blocked_memory, plain_memory);

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/runtime/stages.hpp"
+
 namespace harness::kernels {
 namespace {
 
@@ -53,6 +55,7 @@ at::Tensor prepared_weights(const ConvolutionWeights& weights, const WeightForm&
   for (const auto& [known, tensor] : found->second.forms) {
     if (known == form) return tensor;
   }
+  const Stage stage("pack");
   return found->second.forms.emplace_back(form, make()).second;
 }
 
