@@ -20,7 +20,7 @@ struct Screen {
 };
 
 StepRecord step(std::int64_t number, bool warmup, double seconds) {
-  return {number, warmup, seconds, {}, {{"total", 1.5}}, 1, 0};
+  return {number, warmup, seconds, {}, {}, {{"total", 1.5}}, 1, 0};
 }
 
 }  // namespace
