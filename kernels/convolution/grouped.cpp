@@ -22,6 +22,8 @@ struct TapRow {
 // run, and where the reading starts in a packed row.
 struct Forward {
   template <int Stride>
+  static constexpr bool kEvenRuns = false;
+  template <int Stride>
   static constexpr int tap(int q, int p) {
     return q - Stride * p;
   }
@@ -37,6 +39,9 @@ struct Forward {
   }
 };
 struct Data {
+  // With stride 2 a run begins at an even pixel, so all but the last are even.
+  template <int Stride>
+  static constexpr bool kEvenRuns = Stride == 2;
   template <int Stride>
   static constexpr int tap(int q, int p) {
     return Stride == 1 ? p + 2 - q : p + 1 - 2 * q;
@@ -92,25 +97,60 @@ inline void write_run(const TapRow* rows, int row_count, const float* packed, __
   for (int p = 0; p < Run; ++p) written[p] = sums[p];
 }
 
+constexpr int kLongestRun = 14;
+
+using WriteRun = void (*)(const TapRow*, int, const float*, __m512, Int, __m512*);
+
+template <class Direction, int Group, int Stride, int Run>
+constexpr WriteRun write_run_or_null() {
+  if constexpr (Direction::template kEvenRuns<Stride> && Run > 1 && Run % 2 == 1) {
+    return nullptr;
+  } else {
+    return write_run<Direction, Group, Stride, Run>;
+  }
+}
+
+// By length, 1 to kLongestRun.
+template <class Direction, int Group, int Stride>
+inline WriteRun run_of(Int length) {
+  static constexpr auto kRuns = []<int... Less>(std::integer_sequence<int, Less...>) {
+    struct Table {
+      WriteRun runs[kLongestRun];
+    };
+    return Table{{write_run_or_null<Direction, Group, Stride, Less + 1>()...}};
+  }(std::make_integer_sequence<int, kLongestRun>());
+  return kRuns.runs[length - 1];
+}
+
 struct Write {
   const float* packed = nullptr;
   const float* bias = nullptr;
   bool relu = false;
 };
 
-template <class Direction, int Group, int Stride, int Run, class Value>
-inline Int write_runs(const TapRow* rows, int row_count, const Write& what, __m512 start, Int first,
-                      Int width, Int channels, Value* output) {
-  for (; first + Run <= width; first += Run) {
-    __m512 written[Run];
-    write_run<Direction, Group, Stride, Run>(rows, row_count, what.packed, start, first, written);
-    for (int p = 0; p < Run; ++p) {
+// One row in runs of nearly the same length: a short one at the end would wait for its own sums.
+template <class Direction, int Group, int Stride, class Value>
+inline void write_row(const TapRow* rows, int row_count, const Write& what, __m512 start, Int width,
+                      Int channels, Value* output) {
+  for (Int x = 0; x < width; ++x) __builtin_prefetch(output + x * channels, 1, 2);
+  Int runs_left = (width + kLongestRun - 1) / kLongestRun;
+  for (Int first = 0; first < width; --runs_left) {
+    const Int left = width - first;
+    Int length = (left + runs_left - 1) / runs_left;
+    if (Direction::template kEvenRuns<Stride> && length % 2 == 1) {
+      // The last pixel of an odd row goes alone.
+      length = length < left ? length + 1 : left == 1 ? 1 : left - 1;
+    }
+    __m512 written[kLongestRun];
+    run_of<Direction, Group, Stride>(length)(rows, row_count, what.packed, start, first, written);
+    for (Int p = 0; p < length; ++p) {
       // The larger of 0 and the value; a NaN goes through.
       const __m512 value = what.relu ? _mm512_max_ps(_mm512_setzero_ps(), written[p]) : written[p];
       store(output + (first + p) * channels, value);
     }
+    first += length;
+    if (runs_left == 1) ++runs_left;
   }
-  return first;
 }
 
 // One pass over a map: reads with a halo, writes each pixel once.
@@ -143,15 +183,8 @@ void pass(const GroupedConvShape& shape, const Value* read, const Value* mask, I
         }
         Value* output =
             write + (image * write_height + y) * write_width * shape.channels + slice * kLanes;
-        const auto runs = [&]<int Run>(Int first) {
-          return write_runs<Direction, Group, Stride, Run>(taps, count, mine, start, first,
-                                                           write_width, shape.channels, output);
-        };
-        Int next = runs.template operator()<12>(0);
-        next = runs.template operator()<8>(next);
-        next = runs.template operator()<4>(next);
-        next = runs.template operator()<2>(next);
-        runs.template operator()<1>(next);
+        write_row<Direction, Group, Stride>(taps, count, mine, start, write_width, shape.channels,
+                                            output);
       }
     }
   }

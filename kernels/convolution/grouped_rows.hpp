@@ -37,15 +37,22 @@ inline void store(Bf16* to, __m512 values) {
                       _mm512_cvtepi32_epi16(_mm512_srli_epi32(rounded, 16)));
 }
 
+// Where each of the 16 lanes finds channel 0 of its group among a pixel's packed channels.
+template <int Group>
+inline __m512i group_starts() {
+  alignas(64) std::int32_t starts[kLanes];
+  for (int lane = 0; lane < kLanes; ++lane) starts[lane] = lane / Group * Group;
+  return _mm512_load_si512(starts);
+}
+
 // Of a pixel's packed channels, channel `i` of its group, for each of the 16 lanes.
 template <int Group>
 inline __m512 spread(const float* pixel, int i) {
   if constexpr (Group >= kLanes) {
     return _mm512_set1_ps(pixel[i]);
-  } else if constexpr (Group == 8) {
-    return _mm512_mask_broadcastss_ps(_mm512_set1_ps(pixel[i]), 0xFF00, _mm_load_ss(pixel + 8 + i));
   } else {
-    return _mm512_permutevar_ps(_mm512_loadu_ps(pixel), _mm512_set1_epi32(i));
+    return _mm512_permutexvar_ps(_mm512_add_epi32(group_starts<Group>(), _mm512_set1_epi32(i)),
+                                 _mm512_loadu_ps(pixel));
   }
 }
 
@@ -96,6 +103,9 @@ class Rows {
     for (Int x = 0; x < width_; ++x) {
       for (int part = 0; part < Depth; part += kLanes) {
         const Int at = begin + x * channels_ + part;
+        // Pixels are far apart, which no hardware prefetcher follows: ask for the next row now.
+        __builtin_prefetch(data_ + at + width_ * channels_, 0, 2);
+        if (mask_ != nullptr) __builtin_prefetch(mask_ + at + width_ * channels_, 0, 2);
         __m512 values = load(data_ + at);
         if (mask_ != nullptr) {
           const __mmask16 positive =
