@@ -129,9 +129,9 @@ struct Write {
 };
 
 // One row in runs of nearly the same length: a short one at the end would wait for its own sums.
-template <class Direction, int Group, int Stride, class Value>
+template <class Direction, int Group, int Stride>
 inline void write_row(const TapRow* rows, int row_count, const Write& what, __m512 start, Int width,
-                      Int channels, Value* output) {
+                      Int channels, float* output) {
   for (Int x = 0; x < width; ++x) __builtin_prefetch(output + x * channels, 1, 2);
   Int runs_left = (width + kLongestRun - 1) / kLongestRun;
   for (Int first = 0; first < width; --runs_left) {
@@ -154,15 +154,15 @@ inline void write_row(const TapRow* rows, int row_count, const Write& what, __m5
 }
 
 // One pass over a map: reads with a halo, writes each pixel once.
-template <class Direction, int Group, int Stride, class Value>
-void pass(const GroupedConvShape& shape, const Value* read, const Value* mask, Int read_height,
-          Int read_width, const Write& what, Value* write, Int write_height, Int write_width) {
+template <class Direction, int Group, int Stride>
+void pass(const GroupedConvShape& shape, const float* read, const float* mask, Int read_height,
+          Int read_width, const Write& what, float* write, Int write_height, Int write_width) {
   const Int slices = shape.channels / kLanes;
   const Int chunks = (write_height + kRowsOfTask - 1) / kRowsOfTask;
   const Int weights_of_slice = 9 * Group * kLanes;
 #pragma omp parallel
   {
-    Rows<Value, kDepth<Group>> rows(read, mask, read_height, read_width, shape.channels);
+    Rows<float, kDepth<Group>> rows(read, mask, read_height, read_width, shape.channels);
 #pragma omp for schedule(static)
     for (Int task = 0; task < shape.batch * slices * chunks; ++task) {
       const Int chunk = task % chunks;
@@ -181,7 +181,7 @@ void pass(const GroupedConvShape& shape, const Value* read, const Value* mask, I
           const float* row = rows.row(Direction::template reads_row<Stride>(y, tap));
           if (row != nullptr) taps[count++] = {row, tap};
         }
-        Value* output =
+        float* output =
             write + (image * write_height + y) * write_width * shape.channels + slice * kLanes;
         write_row<Direction, Group, Stride>(taps, count, mine, start, write_width, shape.channels,
                                             output);
@@ -275,21 +275,14 @@ void backward_weights(const GroupedConvShape& shape, const Value* input, const V
   }
 }
 
-// Calls `run` with group size, stride and element type as constants.
+// Calls `run` with group size and stride as constants.
 template <class Run>
 void dispatch(const GroupedConvShape& shape, const Run& run) {
-  const auto with_type = [&]<int Group, int Stride>() {
-    if (shape.bf16) {
-      run.template operator()<Group, Stride, Bf16>();
-    } else {
-      run.template operator()<Group, Stride, float>();
-    }
-  };
   const auto with_stride = [&]<int Group>() {
     if (shape.stride == 1) {
-      with_type.template operator()<Group, 1>();
+      run.template operator()<Group, 1>();
     } else {
-      with_type.template operator()<Group, 2>();
+      run.template operator()<Group, 2>();
     }
   };
   switch (shape.group_channels) {
@@ -330,32 +323,39 @@ void pack_grouped_weights(const GroupedConvShape& shape, const float* weights, c
   }
 }
 
-void grouped_forward(const GroupedConvShape& shape, const void* input, const float* packed,
-                     const float* bias, bool relu, void* output) {
-  dispatch(shape, [&]<int Group, int Stride, class Value>() {
-    pass<Forward, Group, Stride, Value>(
-        shape, static_cast<const Value*>(input), nullptr, shape.in_height, shape.in_width,
-        {packed, bias, relu}, static_cast<Value*>(output), shape.out_height(), shape.out_width());
+void grouped_forward(const GroupedConvShape& shape, const float* input, const float* packed,
+                     const float* bias, bool relu, float* output) {
+  dispatch(shape, [&]<int Group, int Stride>() {
+    pass<Forward, Group, Stride>(shape, input, nullptr, shape.in_height, shape.in_width,
+                                 {packed, bias, relu}, output, shape.out_height(),
+                                 shape.out_width());
   });
 }
 
-void grouped_backward_data(const GroupedConvShape& shape, const void* grad_output,
-                           const void* activated, const float* packed, void* grad_input) {
-  dispatch(shape, [&]<int Group, int Stride, class Value>() {
-    pass<Data, Group, Stride, Value>(
-        shape, static_cast<const Value*>(grad_output), static_cast<const Value*>(activated),
-        shape.out_height(), shape.out_width(), {packed, nullptr, false},
-        static_cast<Value*>(grad_input), shape.in_height, shape.in_width);
+void grouped_backward_data(const GroupedConvShape& shape, const float* grad_output,
+                           const float* activated, const float* packed, float* grad_input) {
+  dispatch(shape, [&]<int Group, int Stride>() {
+    pass<Data, Group, Stride>(shape, grad_output, activated, shape.out_height(), shape.out_width(),
+                              {packed, nullptr, false}, grad_input, shape.in_height,
+                              shape.in_width);
   });
 }
 
-void grouped_backward_weights(const GroupedConvShape& shape, const void* input,
+void grouped_backward_weights(const GroupedConvShape& shape, bool bf16, const void* input,
                               const void* grad_output, const void* activated, const float* scale,
                               float* grad_weights) {
-  dispatch(shape, [&]<int Group, int Stride, class Value>() {
-    backward_weights<Group, Stride, Value>(
-        shape, static_cast<const Value*>(input), static_cast<const Value*>(grad_output),
-        static_cast<const Value*>(activated), scale, grad_weights);
+  dispatch(shape, [&]<int Group, int Stride>() {
+    const auto run = [&](auto value) {
+      using Value = decltype(value);
+      backward_weights<Group, Stride, Value>(
+          shape, static_cast<const Value*>(input), static_cast<const Value*>(grad_output),
+          static_cast<const Value*>(activated), scale, grad_weights);
+    };
+    if (bf16) {
+      run(Bf16());
+    } else {
+      run(float());
+    }
   });
 }
 
@@ -363,11 +363,11 @@ void grouped_backward_weights(const GroupedConvShape& shape, const void* input,
 
 // Never called: grouped_conv_supported() says no.
 void pack_grouped_weights(const GroupedConvShape&, const float*, const float*, bool, float*) {}
-void grouped_forward(const GroupedConvShape&, const void*, const float*, const float*, bool,
-                     void*) {}
-void grouped_backward_data(const GroupedConvShape&, const void*, const void*, const float*, void*) {
-}
-void grouped_backward_weights(const GroupedConvShape&, const void*, const void*, const void*,
+void grouped_forward(const GroupedConvShape&, const float*, const float*, const float*, bool,
+                     float*) {}
+void grouped_backward_data(const GroupedConvShape&, const float*, const float*, const float*,
+                           float*) {}
+void grouped_backward_weights(const GroupedConvShape&, bool, const void*, const void*, const void*,
                               const float*, float*) {}
 
 #endif

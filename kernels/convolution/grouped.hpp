@@ -14,7 +14,6 @@ struct GroupedConvShape {
   std::int64_t in_height = 1, in_width = 1;
   std::int64_t group_channels = 8;  ///< 4, 8, 16 or 32
   std::int64_t stride = 1;          ///< 1 or 2
-  bool bf16 = false;                ///< activations; weights and sums are float32 in any case
 
   std::int64_t out_height() const { return (in_height - 1) / stride + 1; }
   std::int64_t out_width() const { return (in_width - 1) / stride + 1; }
@@ -33,19 +32,19 @@ inline std::size_t packed_weight_count(const GroupedConvShape& shape) {
 void pack_grouped_weights(const GroupedConvShape& shape, const float* weights, const float* scale,
                           bool for_data, float* packed);
 
-/// output = [relu](convolution + bias); `bias` (O) may be null. Activations are float or bfloat16
-/// bits, as the shape says.
-void grouped_forward(const GroupedConvShape& shape, const void* input, const float* packed,
-                     const float* bias, bool relu, void* output);
+/// output = [relu](convolution + bias); `bias` (O) may be null.
+void grouped_forward(const GroupedConvShape& shape, const float* input, const float* packed,
+                     const float* bias, bool relu, float* output);
 
 /// Gradient by the input. With `activated`, the forward pass's output behind its ReLU, the gradient
 /// by the output counts only where that is above 0: the mask costs no pass of its own.
-void grouped_backward_data(const GroupedConvShape& shape, const void* grad_output,
-                           const void* activated, const float* packed, void* grad_input);
+void grouped_backward_data(const GroupedConvShape& shape, const float* grad_output,
+                           const float* activated, const float* packed, float* grad_input);
 
-/// Gradient by the weights (O, kh, kw, I/groups), float32, times `scale` (O; may be null). Each
-/// thread owns its channels, so the sums are the same for any number of threads.
-void grouped_backward_weights(const GroupedConvShape& shape, const void* input,
+/// Gradient by the weights (O, kh, kw, I/groups), float32, times `scale` (O; may be null), from
+/// activations in float32 or, with `bf16`, in bfloat16; sums are float32. Each thread owns its
+/// channels, so the sums are the same for any number of threads.
+void grouped_backward_weights(const GroupedConvShape& shape, bool bf16, const void* input,
                               const void* grad_output, const void* activated, const float* scale,
                               float* grad_weights);
 

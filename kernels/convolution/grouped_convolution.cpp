@@ -16,7 +16,7 @@ const float* floats_or_null(const at::Tensor& tensor) {
   return tensor.defined() ? tensor.const_data_ptr<float>() : nullptr;
 }
 
-const void* data_or_null(const at::Tensor& tensor) {
+const void* any_or_null(const at::Tensor& tensor) {
   return tensor.defined() ? tensor.const_data_ptr() : nullptr;
 }
 
@@ -29,8 +29,8 @@ struct OwnDirections {
   bool any() const { return forward || data || weights; }
 };
 
-OwnDirections own_directions(const GroupedConvShape& shape) {
-  if (shape.bf16) return {.weights = shape.group_channels == 8};
+OwnDirections own_directions(const GroupedConvShape& shape, bool bf16) {
+  if (bf16) return {.weights = shape.group_channels == 8};
   if (shape.group_channels == 32) return {.data = shape.stride == 2, .weights = true};
   return {true, true, true};
 }
@@ -41,7 +41,7 @@ class GroupedConvolution final : public Convolution {
                      std::unique_ptr<Convolution> library)
       : Convolution(shape),
         grouped_(grouped),
-        own_(own_directions(grouped)),
+        own_(own_directions(grouped, shape.type == at::kBFloat16)),
         library_(std::move(library)) {}
 
   at::Tensor forward(const at::Tensor& input, const ConvolutionWeights& weights,
@@ -50,8 +50,8 @@ class GroupedConvolution final : public Convolution {
     const at::Tensor packed = pack(weights, WeightForm::Own::kGroupedForward);
     at::Tensor output = empty_output();
     const Stage stage("convolution");
-    grouped_forward(grouped_, input.const_data_ptr(), packed.const_data_ptr<float>(),
-                    floats_or_null(bias), shape().relu, output.data_ptr());
+    grouped_forward(grouped_, input.const_data_ptr<float>(), packed.const_data_ptr<float>(),
+                    floats_or_null(bias), shape().relu, output.data_ptr<float>());
     return output;
   }
 
@@ -63,8 +63,8 @@ class GroupedConvolution final : public Convolution {
     const at::Tensor packed = pack(weights, WeightForm::Own::kGroupedData);
     at::Tensor grad_input = empty_input();
     const Stage stage("convolution");
-    grouped_backward_data(grouped_, grad_output.const_data_ptr(), data_or_null(activated),
-                          packed.const_data_ptr<float>(), grad_input.data_ptr());
+    grouped_backward_data(grouped_, grad_output.const_data_ptr<float>(), floats_or_null(activated),
+                          packed.const_data_ptr<float>(), grad_input.data_ptr<float>());
     return grad_input;
   }
 
@@ -76,9 +76,9 @@ class GroupedConvolution final : public Convolution {
     }
     at::Tensor gradient = empty_weights();
     const Stage stage("convolution");
-    grouped_backward_weights(grouped_, input.const_data_ptr(), grad_output.const_data_ptr(),
-                             data_or_null(activated), floats_or_null(weights.scale),
-                             gradient.data_ptr<float>());
+    grouped_backward_weights(grouped_, shape().type == at::kBFloat16, input.const_data_ptr(),
+                             grad_output.const_data_ptr(), any_or_null(activated),
+                             floats_or_null(weights.scale), gradient.data_ptr<float>());
     return gradient;
   }
 
@@ -126,12 +126,13 @@ std::unique_ptr<Convolution> make_grouped_convolution(const ConvolutionShape& sh
                                  .in_height = shape.in_height,
                                  .in_width = shape.in_width,
                                  .group_channels = shape.in_channels / shape.groups,
-                                 .stride = shape.stride,
-                                 .bf16 = shape.type == at::kBFloat16};
+                                 .stride = shape.stride};
+  const bool bf16 = shape.type == at::kBFloat16;
   const bool fits = shape.groups > 1 && shape.in_channels == shape.out_channels &&
                     shape.kernel_height == 3 && shape.kernel_width == 3 && shape.padding == 1 &&
                     !shape.bias_gradient && !shape.residual;
-  if (!fits || !grouped_conv_supported(grouped) || !own_directions(grouped).any()) return nullptr;
+  if (!fits || !grouped_conv_supported(grouped) || !own_directions(grouped, bf16).any())
+    return nullptr;
   std::unique_ptr<Convolution> library = make_onednn_convolution(shape);
   if (!library) return nullptr;
   return std::make_unique<GroupedConvolution>(shape, grouped, std::move(library));
