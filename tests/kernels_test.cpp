@@ -13,31 +13,27 @@
 #include "kernels/matcher.hpp"
 #include "kernels/optimizer.hpp"
 #include "kernels/registry.hpp"
+#include "tests/tensors.hpp"
 
 namespace kernels = harness::kernels;
+using harness::tests::floats;
+using harness::tests::longs;
 
 namespace {
-
-at::Tensor floats(at::IntArrayRef shape, const std::vector<float>& values) {
-  at::Tensor tensor = at::empty(shape, at::kFloat);
-  std::copy(values.begin(), values.end(), tensor.data_ptr<float>());
-  return tensor;
-}
-
-at::Tensor longs(const std::vector<int64_t>& values) {
-  at::Tensor tensor = at::empty({static_cast<int64_t>(values.size())}, at::kLong);
-  std::copy(values.begin(), values.end(), tensor.data_ptr<int64_t>());
-  return tensor;
-}
 
 std::vector<int64_t> to_vector(const at::Tensor& tensor) {
   const at::Tensor flat = tensor.contiguous();
   return {flat.const_data_ptr<int64_t>(), flat.const_data_ptr<int64_t>() + flat.numel()};
 }
 
+/// What all implementations say; they must agree.
 std::vector<int64_t> matches(const at::Tensor& boxes, const at::Tensor& anchors) {
-  return to_vector(
-      kernels::matcher_operator().get("reference")({.boxes = boxes, .anchors = anchors}));
+  const auto& op = kernels::matcher_operator();
+  const auto result = [&](const std::string& implementation) {
+    return to_vector(op.get(implementation)({.boxes = boxes, .anchors = anchors}));
+  };
+  for (const auto& other : op.implementations()) CHECK(result(other.name) == result("reference"));
+  return result("reference");
 }
 
 // A second, scalar reading of the focal loss in double precision, from the paper's formulas.
