@@ -27,6 +27,7 @@ AdamState make_adam_state(std::vector<at::Tensor> parameters);
 void clear_gradients(AdamState& state);
 
 /// One step with the gradients that the parameters hold; those without a gradient are left alone.
+/// What changes says so by its version counter (kernels keep prepared weights by it).
 using AdamFn = void(AdamState& state, double learning_rate);
 
 Operator<AdamFn>& optimizer_operator();

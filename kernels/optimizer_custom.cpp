@@ -47,6 +47,10 @@ void adam_custom(AdamState& state, double learning_rate) {
   at::_fused_adam_(parameters, gradients, first_moments, second_moments, {}, steps, learning_rate,
                    state.beta1, state.beta2, 0, state.eps, false, false);
   for (const auto& [parameter, values] : copies) parameter.copy_(values);
+  // LibTorch counts no version for fused optimisers; who keeps weights prepared relies on it.
+  for (const auto& tensors : {parameters, first_moments, second_moments}) {
+    for (const at::Tensor& tensor : tensors) tensor.unsafeGetTensorImpl()->bump_version();
+  }
 }
 
 }  // namespace

@@ -181,3 +181,21 @@ TEST_CASE("optimizer=custom gives the same bits with every number of threads, an
   CHECK(state.parameters[0].isnan().sum().item<int64_t>() == 1);
   CHECK(std::isnan(state.parameters[0][1][2][1][0].item<double>()));
 }
+
+TEST_CASE("every optimizer says by the version counter what it has changed",
+          "[kernels][optimizer]") {
+  for (const auto& implementation : kernels::optimizer_operator().implementations()) {
+    INFO(implementation.name);
+    kernels::AdamState state = kernels::make_adam_state(make_parameters());
+    set_gradients(state, 0);
+    state.parameters[2].mutable_grad().reset();
+    std::vector<uint32_t> before;
+    for (const at::Tensor& parameter : state.parameters) {
+      before.push_back(static_cast<uint32_t>(parameter._version()));
+    }
+    step(state, implementation.name);
+    for (size_t i = 0; i < before.size(); ++i) {
+      CHECK((state.parameters[i]._version() > before[i]) == (i != 2));
+    }
+  }
+}
