@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "harness/base/files.hpp"
+#include "tests/files_of_runs.hpp"
 #include "tests/process.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -22,27 +23,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::vector<fs::path> files_ending(const fs::path& folder, const std::string& extension) {
-  std::vector<fs::path> files;
-  if (!fs::exists(folder)) return files;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.path().extension() == extension) files.push_back(entry.path());
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
 json only_result(const fs::path& folder) {
   const std::vector<fs::path> files = files_ending(folder, ".json");
   REQUIRE(files.size() == 1);
   return json::parse(read_file(files.front(), 64 << 20));
-}
-
-std::vector<json> lines_of(const fs::path& file) {
-  std::vector<json> lines;
-  std::ifstream stream(file);
-  for (std::string line; std::getline(stream, line);) lines.push_back(json::parse(line));
-  return lines;
 }
 
 Outcome run_null(const fs::path& out, const std::vector<std::string>& more = {}) {
@@ -50,26 +34,6 @@ Outcome run_null(const fs::path& out, const std::vector<std::string>& more = {})
                                         "step-ms=0", "--out",      out.string()};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return run_harness(arguments);
-}
-
-// Waits until a run in `out` has measured something, half a minute at most.
-void wait_for_first_step(const fs::path& out) {
-  for (int i = 0; i < 3000; ++i) {
-    for (const fs::path& file : files_ending(out, ".jsonl")) {
-      if (read_file(file, 64 << 20).find("\"event\":\"step\"") != std::string::npos) return;
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  FAIL("no step was measured in " << out);
-}
-
-// One line on stderr that starts as all errors do, and nothing else there.
-void check_one_error(const Outcome& outcome, int code, const std::string& part) {
-  CAPTURE(outcome.out, outcome.err);
-  CHECK(outcome.code == code);
-  CHECK_THAT(outcome.err, Catch::StartsWith("harness: "));
-  CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
-  CHECK_THAT(outcome.err, Catch::Contains(part));
 }
 
 std::vector<double> losses(const json& result) {
@@ -87,7 +51,7 @@ std::vector<double> losses(const json& result) {
 TEST_CASE("help, version and list answer", "[cli]") {
   CHECK(run_harness({"--help"}).code == 0);
   CHECK_THAT(run_harness({"--version"}).out, Catch::StartsWith("harness "));
-  for (const char* command : {"list", "doctor", "run", "verify", "validate"}) {
+  for (const char* command : {"list", "doctor", "run", "ablate", "verify", "validate"}) {
     const Outcome help = run_harness({command, "--help"});
     CHECK(help.code == 0);
     CHECK_THAT(help.out, Catch::Contains("--help"));
@@ -327,14 +291,11 @@ TEST_CASE("kill -9 at twenty random moments loses no completed step", "[cli]") {
 }
 
 TEST_CASE("a full disk is one clear error and what was measured stays", "[cli]") {
-  // A file size limit makes write(2) fail half way just as a full disk does.
   const TemporaryFolder out;
-  const std::string command = "ulimit -f 8; trap '' XFSZ; exec '" HARNESS_BINARY
-                              "' run --workload null --set step-ms=0 --tier standard --runs 1 "
-                              "--out '" +
-                              out.path().string() + "'";
   const Outcome outcome =
-      Process({"-c", command}, {"TMPDIR=" + out.path().string()}, {}, "bash").wait();
+      run_on_full_disk({"run", "--workload", "null", "--set", "step-ms=0", "--tier", "standard",
+                        "--runs", "1", "--out", out.path().string()},
+                       out.path());
   CAPTURE(outcome.out, outcome.err);
   CHECK((outcome.code == 1 || outcome.code == 2));
   CHECK_THAT(outcome.err, Catch::Contains("harness: "));

@@ -96,6 +96,17 @@ TEST_CASE("kernels are chosen as a set or one by one", "[plan]") {
   CHECK_THROWS_AS(parse_kernels("custom", {{"b", "", {{"reference", ""}}}}), Error);
 }
 
+TEST_CASE("an implementation that cannot run here is left out of a set, and refused by name",
+          "[plan]") {
+  const OperatorInfo here = {"a", "", {{"reference", ""}, {"custom", ""}}};
+  const OperatorInfo elsewhere = {"b", "", {{"reference", ""}, {"custom", "", "needs AVX-512"}}};
+  CHECK(parse_kernels("custom", {here, elsewhere}) ==
+        KernelSet{{"a", "custom"}, {"b", "reference"}});
+  CHECK_THROWS_WITH(parse_kernels("b=custom", {here, elsewhere}), Catch::Contains("needs AVX-512"));
+  CHECK_THROWS_WITH(parse_kernels("custom", {elsewhere}), Catch::Contains("needs AVX-512"));
+  CHECK(parse_kernels("reference", {elsewhere}) == KernelSet{{"b", "reference"}});
+}
+
 TEST_CASE("seeds differ by use and by run, and repeat", "[plan]") {
   const Seeds seeds = derive_seeds(1);
   CHECK(seeds.run == 1);

@@ -92,4 +92,12 @@ Outcome run_harness(const std::vector<std::string>& arguments,
   return Process(arguments, environment, folder).wait();
 }
 
+Outcome run_on_full_disk(const std::vector<std::string>& arguments,
+                         const std::filesystem::path& temporary) {
+  // A file size limit makes write(2) fail half way just as a full disk does.
+  std::string command = "ulimit -f 8; trap '' XFSZ; exec '" HARNESS_BINARY "'";
+  for (const std::string& argument : arguments) command += " '" + argument + "'";
+  return Process({"-c", command}, {"TMPDIR=" + temporary.string()}, {}, "bash").wait();
+}
+
 }  // namespace harness

@@ -47,4 +47,8 @@ Outcome run_harness(const std::vector<std::string>& arguments,
                     const std::vector<std::string>& environment = {},
                     const std::filesystem::path& folder = {});
 
+/// The same where no file can grow beyond 8 KiB, those for temporary files in `temporary` included.
+Outcome run_on_full_disk(const std::vector<std::string>& arguments,
+                         const std::filesystem::path& temporary);
+
 }  // namespace harness

@@ -20,7 +20,12 @@ struct Screen {
 };
 
 StepRecord step(std::int64_t number, bool warmup, double seconds) {
-  return {number, warmup, seconds, {}, {}, {{"total", 1.5}}, 1, 0};
+  StepRecord record;
+  record.step = number;
+  record.warmup = warmup;
+  record.seconds = seconds;
+  record.losses = {{"total", 1.5}};
+  return record;
 }
 
 }  // namespace
@@ -40,6 +45,25 @@ TEST_CASE("without a terminal progress is plain lines with the time left", "[pro
   CHECK(text.find('\r') == std::string::npos);
   CHECK_THAT(text, Catch::Contains("step 1/4 (warm-up) 10.000 s  30.000 s left  total 1.5\n"));
   CHECK_THAT(text, Catch::Contains("step 2/4 10.000 s  20.000 s left"));
+}
+
+TEST_CASE("the time left of an ablation takes each variant by its own", "[progress]") {
+  Screen screen;
+  double now = 0;
+  {
+    Progress progress(screen.file.get(), 0, [&] { return now; });
+    progress.length({2, 4, 0});
+    StepRecord record = step(1, true, 10);
+    record.variant = "slow";
+    progress.step(record);
+    now += 10;
+    record = step(2, true, 2);
+    record.variant = "fast";
+    progress.step(record);
+  }
+  const std::string text = screen.text();
+  CHECK_THAT(text, Catch::Contains("step 1/6 slow (warm-up) 10.000 s  50.000 s left"));
+  CHECK_THAT(text, Catch::Contains("step 2/6 fast (warm-up) 2.000 s  24.000 s left"));
 }
 
 TEST_CASE("fast steps do not flood a log", "[progress]") {

@@ -1,8 +1,6 @@
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
 #include "harness/base/error.hpp"
 #include "harness/base/files.hpp"
@@ -14,6 +12,7 @@
 #include "harness/result/schema.hpp"
 #include "harness/system/capture.hpp"
 #include "harness/system/page_cache.hpp"
+#include "tests/python_check.hpp"
 #include "tests/sample_result.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -119,48 +118,8 @@ TEST_CASE("a document that does not fit is one clear error", "[result]") {
   CHECK_THROWS_WITH(result_from_json(json::object()), Catch::Contains("does not fit the schema"));
 }
 
-// The same questions asked of other people's programs: is the schema one, does the file fit it, and
-// does its digest come out of Python's own JSON.
 TEST_CASE("an independent validator agrees", "[result]") {
-  if (std::system("python3 -W ignore -c 'import jsonschema' 2>/dev/null") != 0) {
-    WARN("skipped: Python's jsonschema is not installed");
-    return;
-  }
   const TemporaryFolder folder;
   write_result_file(sample_result(), folder / "r.json");
-  std::ofstream(folder / "check.py") << R"(
-import decimal, hashlib, json, math, sys
-from jsonschema import Draft7Validator
-
-schema, document = (json.load(open(name)) for name in sys.argv[1:3])
-Draft7Validator.check_schema(schema)
-Draft7Validator(schema).validate(document)
-broken = dict(document, unknown=1)
-assert not Draft7Validator(schema).is_valid(broken), "unknown fields pass"
-
-def number(x):
-    if isinstance(x, int): return str(x)
-    if x == 0: return "0"
-    if x == math.floor(x) and abs(x) < 1e21: return str(int(x))
-    text = repr(x)
-    if "e" in text:
-        mantissa, exponent = text.split("e")
-        if -7 <= int(exponent) < 0: return format(decimal.Decimal(text), "f")
-        return mantissa.removesuffix(".0") + "e" + ("+" if int(exponent) > 0 else "-") + str(abs(int(exponent)))
-    return text
-
-def canonical(v):
-    if v is None or isinstance(v, bool) or isinstance(v, str): return json.dumps(v, ensure_ascii=False)
-    if isinstance(v, (int, float)): return number(v)
-    if isinstance(v, list): return "[" + ",".join(map(canonical, v)) + "]"
-    keys = sorted(v, key=lambda k: k.encode("utf-16-be"))
-    return "{" + ",".join(json.dumps(k, ensure_ascii=False) + ":" + canonical(v[k]) for k in keys) + "}"
-
-digest = document.pop("digest")
-assert hashlib.sha256(canonical(document).encode()).hexdigest() == digest, "another digest"
-)";
-  const std::string command = "python3 -W ignore '" + (folder / "check.py").string() + "' '" +
-                              result_schema_path("run").string() + "' '" +
-                              (folder / "r.json").string() + "'";
-  CHECK(std::system(command.c_str()) == 0);
+  check_with_python("run", folder / "r.json");
 }

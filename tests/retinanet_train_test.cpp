@@ -150,6 +150,53 @@ TEST_CASE("without AVX-512 the model still equals the golden data", "[train]") {
   CHECK(result_in(out.path())["quality"]["passed"] == true);
 }
 
+TEST_CASE("variants take turns in one process, each with its own memory and quality", "[train]") {
+  const json list = json::parse(run_harness({"list", "--json"}).out);
+  bool pooled = false;
+  for (const json& workload : list["workloads"]) {
+    if (workload["name"] != "retinanet-train") continue;
+    for (const json& allocator : workload["allocators"]) pooled = pooled || allocator == "pooled";
+  }
+  const DataFolder data;
+  const TemporaryFolder out;
+  const fs::path file = out / "ablation.json";
+  const Outcome outcome =
+      run_harness({"ablate", "--workload", "retinanet-train", "--set", "image-size=128x128",
+                   "--data", data.path(), "--rounds", "2", "--variants",
+                   pooled ? "out-of-the-box,pooled" : "out-of-the-box", "--out", file.string()});
+  CAPTURE(outcome.out, outcome.err);
+  REQUIRE(outcome.code == 0);
+  const json ablation = json::parse(read_file(file, 64 << 20));
+  CHECK(ablation["status"]["state"] == "valid");
+  CHECK(ablation["variants"].size() == (pooled ? 2U : 1U));
+  CHECK(ablation["data"]["sha256"].is_string());
+  for (const json& variant : ablation["variants"]) {
+    CHECK(variant["quality_passed"] == true);
+    CHECK(variant["phases"].size() == 5);
+    // Weights and Adam's moments alone are 0.4 GiB; a second instance's must not be counted.
+    CHECK(variant["peak_memory_bytes"] > 0.4e9);
+    CHECK(variant["peak_memory_bytes"] < 0.9e9);
+  }
+  CHECK(run_harness({"validate", file.string()}).code == 0);
+}
+
+TEST_CASE("ladders name operators that their workloads have", "[train]") {
+  const json list = json::parse(run_harness({"list", "--json"}).out);
+  for (const json& workload : list["workloads"]) {
+    const std::string file = workload["rules"]["file"];
+    const json rules = json::parse(read_file(home_folder() / file, 1 << 20));
+    if (!rules.contains("ablation")) continue;
+    const auto operators = workload["operators"].get<std::vector<std::string>>();
+    for (const json& variant : rules["ablation"]["variants"]) {
+      if (!variant.contains("kernels")) continue;
+      for (const auto& [name, implementation] : variant["kernels"].items()) {
+        INFO(file << ": " << variant["name"] << ": " << name);
+        CHECK(std::find(operators.begin(), operators.end(), name) != operators.end());
+      }
+    }
+  }
+}
+
 TEST_CASE("what cannot be run is refused in one line before anything is measured", "[train]") {
   const DataFolder data;
   const TemporaryFolder out;

@@ -19,8 +19,8 @@ inline Metric sample_metric(const char* tag, const char* unit, const std::vector
   return metric;
 }
 
-inline Result sample_result() {
-  Result result;
+/// The part that all kinds share.
+inline void fill_common(ResultCommon& result) {
   result.identity = {"0b5f7c2e-7d1c-4a53-9d0e-0f6a3c1b2d4e",
                      "9a1d2f3c-1111-4222-8333-444455556666",
                      1,
@@ -34,12 +34,6 @@ inline Result sample_result() {
   result.rules = {"null",  "rules/null.json", "1.0.0", std::string(64, 'a'),
                   "quick", "closed",          {},      false};
   result.settings.requested = {{"workload", "null"}, {"set", {"pace=slow"}}};
-  result.settings.effective = {
-      {"tier", "quick"},     {"batch_size", 1},          {"threads", 2},
-      {"cpus", nullptr},     {"precision", "fp32"},      {"allocator", "system"},
-      {"seed", 4294967295U}, {"warmup_steps", 2},        {"min_steps", 6},
-      {"min_seconds", 0.0},  {"set", {{"pace", "slow"}}}};
-  result.kernels = {{"focal-loss", "reference"}};
   result.seeds = {4294967295U, 1, 2, 3};
   result.dataset = Artifact{"scenes", "generated", std::string(64, 'b'), {{"images", "320"}}};
   result.weights = {{"initialisation", "seeded", std::nullopt, {}}};
@@ -49,6 +43,19 @@ inline Result sample_result() {
   result.environment_before = {{"load_average", {0.1, 0.2, 0.3}}};
   result.environment_after = {{"load_average", {1.1, 0.2, 0.3}}};
   result.preparation = {{"data_seconds", 0.25}, {"init_seconds", 0.125}};
+  result.status.state = RunState::kValid;
+  result.status.recommendations = {"take more samples"};
+}
+
+inline Result sample_result() {
+  Result result;
+  fill_common(result);
+  result.settings.effective = {
+      {"tier", "quick"},     {"batch_size", 1},          {"threads", 2},
+      {"cpus", nullptr},     {"precision", "fp32"},      {"allocator", "system"},
+      {"seed", 4294967295U}, {"warmup_steps", 2},        {"min_steps", 6},
+      {"min_seconds", 0.0},  {"set", {{"pace", "slow"}}}};
+  result.kernels = {{"focal-loss", "reference"}};
   const std::vector<double> bursts = {1.0e12, 1.01e12, 0.99e12, 1.0e12, 1.02e12, 0.98e12};
   result.peaks = {{"fma.fp32", "FLOP/s", "AVX2", 2, bursts, median_interval(bursts), ""},
                   {"copy.bandwidth", "B/s", "memcpy", 2, {}, std::nullopt, "no time for a burst"}};
@@ -66,8 +73,6 @@ inline Result sample_result() {
   quality.target = 0.5;
   quality.passed = quality_passed(quality.quality, quality.target);
   result.quality = quality;
-  result.status.state = RunState::kValid;
-  result.status.recommendations = {"take more samples"};
   return result;
 }
 

@@ -90,3 +90,28 @@ TEST_CASE("a schema that is missing or none is one clear error", "[schema]") {
   CHECK_THROWS_WITH(validate_schema(json::object(), folder / "bad.json"),
                     Catch::Contains("not a JSON Schema"));
 }
+
+TEST_CASE("a schema may refer to another one beside it", "[schema]") {
+  const TemporaryFolder folder;
+  // Both have definitions of the same name, and the other one refers to its own.
+  std::ofstream(folder / "a.json") << R"({
+    "properties": {"x": {"$ref": "b.json#/properties/y"}, "z": {"$ref": "#/definitions/n"},
+                   "w": {"$ref": "b.json#/definitions/n"}},
+    "definitions": {"n": {"type": "integer"}}})";
+  std::ofstream(folder / "b.json") << R"({
+    "properties": {"y": {"type": "array", "items": {"$ref": "#/definitions/n"}}},
+    "definitions": {"n": {"type": "string"}}})";
+  const auto paths = [&](const json& document) {
+    std::string text;
+    for (const SchemaProblem& problem : validate_schema(document, folder / "a.json")) {
+      text += problem.path + " ";
+    }
+    return text;
+  };
+  CHECK(paths({{"x", {"text"}}, {"z", 1}, {"w", "text"}}).empty());
+  CHECK(paths({{"x", {1}}}) == "/x/0 ");
+  CHECK(paths({{"z", "text"}}) == "/z ");
+  CHECK(paths({{"w", 1}}) == "/w ");
+  std::filesystem::remove(folder / "b.json");
+  CHECK_THROWS_WITH(validate_schema(json::object(), folder / "a.json"), Catch::Contains("b.json"));
+}

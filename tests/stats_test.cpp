@@ -89,6 +89,36 @@ TEST_CASE("the interval covers the true median as often as it says", "[stats]") 
   }
 }
 
+TEST_CASE("a paired speed-up is the median ratio, and its inverse the other way round", "[stats]") {
+  // Both are slowed alike from pair to pair; each pair alone says 2, but for one outlier.
+  const std::vector<double> base = {2, 4, 6, 8, 1000, 12, 14};
+  const std::vector<double> candidate = {1, 2, 3, 4, 5, 6, 7};
+  const Interval speedup = paired_speedup(base, candidate);
+  CHECK(speedup.center == Approx(2));
+  CHECK(*speedup.low == Approx(2));
+  CHECK(*speedup.high == Approx(200));
+  CHECK(speedup.confidence == median_interval(base).confidence);
+  const Interval slowdown = paired_speedup(candidate, base);
+  CHECK(slowdown.center == Approx(1 / speedup.center).epsilon(1e-14));
+  CHECK(*slowdown.low == Approx(1 / *speedup.high).epsilon(1e-14));
+  CHECK(*slowdown.high == Approx(1 / *speedup.low).epsilon(1e-14));
+  // An even number of pairs: the geometric mean of the middle two, 1 and 4.
+  CHECK(paired_speedup(std::vector<double>{1, 8}, std::vector<double>{1, 2}).center == Approx(2));
+  CHECK(paired_speedup(base, base).center == 1);
+}
+
+TEST_CASE("five pairs give a speed-up without an interval, no pairs nothing", "[stats]") {
+  const std::vector<double> five = {1, 2, 3, 4, 5};
+  CHECK_FALSE(paired_speedup(five, five).low);
+  CHECK(paired_speedup(five, five).confidence == 0);
+  CHECK_THROWS_AS(paired_speedup({}, {}), std::invalid_argument);
+  CHECK_THROWS_AS(paired_speedup(five, std::vector<double>{1, 2}), std::invalid_argument);
+  CHECK_THROWS_AS(paired_speedup(std::vector<double>{0}, std::vector<double>{1}),
+                  std::invalid_argument);
+  CHECK_THROWS_AS(paired_speedup(std::vector<double>{1}, std::vector<double>{std::nan("")}),
+                  std::invalid_argument);
+}
+
 TEST_CASE("tail quantiles appear where n supports them", "[stats]") {
   CHECK_FALSE(tail_quantile(ramp(49), 0.9));
   CHECK(tail_quantile(ramp(50), 0.9) == 45);

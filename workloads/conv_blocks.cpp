@@ -138,10 +138,15 @@ class ConvBlocks : public Workload {
 
   DataReport open_data(const WorkloadContext& /*context*/) override { return {}; }
 
+  void activate() override {
+    kernels::use_allocator(context_->allocator);
+    kernels::set_threads(context_->threads);
+    kernels::reset_peak_memory();
+  }
+
   void prepare(const WorkloadContext& context) override {
     context_ = &context;
-    kernels::use_allocator(context.allocator);
-    kernels::set_threads(context.threads);
+    activate();
     bf16_ = context.precision == "bf16";
     implementation_ = kernels::conv_block_operator().select(context.kernels);
     at::manual_seed(context.seeds.weights);
@@ -206,6 +211,10 @@ class ConvBlocks : public Workload {
 
   std::optional<double> peak_memory_bytes() const override {
     return static_cast<double>(kernels::memory_counters().peak_bytes);
+  }
+
+  std::optional<double> memory_in_use_bytes() const override {
+    return static_cast<double>(kernels::memory_counters().current_bytes);
   }
 
   std::map<std::string, std::string> software() const override {

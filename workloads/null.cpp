@@ -35,6 +35,10 @@ class NullWorkload : public Workload {
   double estimate_memory(const WorkloadContext& context) override {
     // The first call: a script that makes no sense is refused before anything else happens.
     times_ms_ = numbers("step-ms", context.settings.at("step-ms"));
+    speedup_ = speedup(context);
+    quality_ = number("quality", context.settings.at("quality"));
+    const std::string& custom = context.settings.at("custom-quality");
+    if (custom_kernels(context) && !custom.empty()) quality_ = number("custom-quality", custom);
     losses_ = numbers("losses", context.settings.at("losses"));
     fail_at_ = static_cast<std::int64_t>(number("fail-at", context.settings.at("fail-at")));
     flops_ = number("flops", context.settings.at("flops"));
@@ -57,17 +61,16 @@ class NullWorkload : public Workload {
     const auto index = static_cast<std::size_t>(steps_ - 1);
     {
       const Phase phase = context_->phase("work");
-      const double ms = times_ms_[index % times_ms_.size()];
+      const double ms = times_ms_[index % times_ms_.size()] / speedup_;
       if (ms > 0) std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(ms));
     }
     return {context_->batch_size, {{"total", losses_[index % losses_.size()]}}};
   }
 
   Quality evaluate() override {
-    const double value = number("quality", context_->settings.at("quality"));
     Quality quality{"scripted-quality", Direction::kHigher, std::nullopt, "", {}};
-    if (value == value) {
-      quality.value = value;
+    if (quality_ == quality_) {
+      quality.value = quality_;
     } else {
       quality.reason = "not a number";
     }
@@ -81,8 +84,28 @@ class NullWorkload : public Workload {
   }
 
  private:
+  static bool custom_kernels(const WorkloadContext& context) {
+    const auto chosen = context.kernels.find("nothing");
+    return chosen != context.kernels.end() && chosen->second == "custom";
+  }
+
+  static double speedup(const WorkloadContext& context) {
+    double factor = 1;
+    const auto take = [&](bool chosen, const std::string& key) {
+      const double value = number(key, context.settings.at(key));
+      if (!(value > 0)) throw Error("--set " + key, "not above 0");
+      if (chosen) factor *= value;
+    };
+    take(custom_kernels(context), "custom-speedup");
+    take(context.allocator == "pooled", "pooled-speedup");
+    take(context.precision == "bf16", "bf16-speedup");
+    return factor;
+  }
+
   const WorkloadContext* context_ = nullptr;
   std::vector<double> times_ms_;
+  double speedup_ = 1;
+  double quality_ = 1;
   std::vector<double> losses_;
   std::int64_t fail_at_ = 0;
   double flops_ = 0;
@@ -93,17 +116,23 @@ WorkloadInfo info() {
   return {"null",
           "Scripted times, losses, quality and failures; measures the harness itself.",
           {"fp32", "bf16"},
-          {"system"},
+          {"system", "pooled"},
           {{"step-ms", "1", "milliseconds each step sleeps, a list is repeated", {}},
            {"losses", "1", "loss of each step, a list is repeated; nan is a number here", {}},
+           {"custom-speedup", "1", "divides step-ms with custom kernels", {}},
+           {"pooled-speedup", "1", "divides step-ms with the pooled allocator", {}},
+           {"bf16-speedup", "1", "divides step-ms in bf16", {}},
            {"quality", "1", "quality reported at the end", {}},
+           {"custom-quality", "", "the same with custom kernels, where it differs", {}},
            {"memory", "1e6", "bytes a sample of the batch claims to need", {}},
            {"flops", "0", "work a step claims to do; above 0 the peaks are sampled too", {}},
            {"fail-at", "0", "step that fails, 0 for none", {}},
            {"fail-prepare", "no", "fail before the first step", {"no", "yes"}}},
           {{"nothing",
-            "does nothing, with either implementation",
-            {{"reference", "sleeps"}, {"custom", "sleeps as well"}}}},
+            "does nothing, with any implementation",
+            {{"reference", "sleeps"},
+             {"custom", "sleeps as well"},
+             {"elsewhere", "shows what is refused", "it was made for no machine at all"}}}},
           {},
           false};
 }

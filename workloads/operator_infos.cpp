@@ -16,8 +16,7 @@ std::vector<OperatorInfo> operator_infos(const std::vector<std::string>& names) 
     OperatorInfo info{entry->name(), entry->summary(), {}};
     for (const kernels::ImplementationSummary& item : entry->implementations()) {
       info.implementations.push_back(
-          {item.name, item.support.ok ? item.summary
-                                      : item.summary + " (not here: " + item.support.reason + ")"});
+          {item.name, item.summary, item.support.ok ? "" : item.support.reason});
     }
     infos.push_back(std::move(info));
   }

@@ -107,31 +107,48 @@ class RetinaNetTrain : public Workload {
                                   32);
   }
 
+  double estimate_resident_memory(const WorkloadContext& /*context*/) override {
+    return retinanet_resident_bytes(kClasses);
+  }
+
   DataReport open_data(const WorkloadContext& context) override {
     Preparation preparation;
     preparation.threads = context.threads;
     preparation.progress = context.progress;
     preparation.interrupted = context.interrupted;
-    data_ = context.data_dir.empty() ? open_fashion_scenes(scene_set("full"), kClasses, preparation)
-                                     : open_data_folder(context.data_dir, kClasses, preparation);
-    if (data_.train.images.empty()) {
-      throw Error(printable(data_.layout.root.string()), "has no training images");
+    data_ = std::make_shared<DataSource>(
+        context.data_dir.empty() ? open_fashion_scenes(scene_set("full"), kClasses, preparation)
+                                 : open_data_folder(context.data_dir, kClasses, preparation));
+    if (data_->train.images.empty()) {
+      throw Error(printable(data_->layout.root.string()), "has no training images");
     }
-    return {data_.artifact, data_.layout.root};
+    return {data_->artifact, data_->layout.root};
+  }
+
+  bool share_data(const Workload& other) override {
+    const auto* same = dynamic_cast<const RetinaNetTrain*>(&other);
+    if (same == nullptr) return false;
+    data_ = same->data_;
+    return true;
   }
 
   void prepare(const WorkloadContext& context) override {
     context_ = &context;
-    kernels::use_allocator(context.allocator);
-    kernels::set_threads(context.threads);
+    activate();
     model_.emplace(RetinaNetConfig{kClasses, settings_.height, settings_.width,
                                    context.precision == "bf16", context.kernels});
     adam_step_ = kernels::optimizer_operator().select(context.kernels);
     load_initial_weights();
     adam_ = kernels::make_adam_state(model_->parameters().trainable());
-    batches_.emplace(data_.train, BatchOptions{context.batch_size, settings_.height,
-                                               settings_.width, context.seeds.data_order,
-                                               context.seeds.augmentation, settings_.workers});
+    batches_.emplace(data_->train, BatchOptions{context.batch_size, settings_.height,
+                                                settings_.width, context.seeds.data_order,
+                                                context.seeds.augmentation, settings_.workers});
+    kernels::reset_peak_memory();
+  }
+
+  void activate() override {
+    kernels::use_allocator(context_->allocator);
+    kernels::set_threads(context_->threads);
     kernels::reset_peak_memory();
   }
 
@@ -203,6 +220,10 @@ class RetinaNetTrain : public Workload {
     return static_cast<double>(kernels::memory_counters().peak_bytes);
   }
 
+  std::optional<double> memory_in_use_bytes() const override {
+    return static_cast<double>(kernels::memory_counters().current_bytes);
+  }
+
   std::map<std::string, std::string> software() const override {
     std::map<std::string, std::string> versions = kernels::library_versions();
     versions["threads"] = std::to_string(kernels::threads());
@@ -251,7 +272,7 @@ class RetinaNetTrain : public Workload {
 
   TrainSettings settings_;
   const WorkloadContext* context_ = nullptr;
-  DataSource data_;
+  std::shared_ptr<const DataSource> data_;  ///< shared between the variants of an ablation
   std::optional<RetinaNet> model_;
   kernels::AdamFn* adam_step_ = nullptr;
   kernels::AdamState adam_;

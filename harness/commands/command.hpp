@@ -20,6 +20,7 @@ struct Command {
 ExitCode list_command(const Arguments& arguments);
 ExitCode doctor_command(const Arguments& arguments);
 ExitCode run_command(const Arguments& arguments);
+ExitCode ablate_command(const Arguments& arguments);
 ExitCode verify_command(const Arguments& arguments);
 ExitCode validate_command(const Arguments& arguments);
 

@@ -17,6 +17,7 @@ constexpr std::array kCommands = {
     Command{"list", "workloads, kernels, rules and settings", list_command},
     Command{"doctor", "check this machine before measuring on it", doctor_command},
     Command{"run", "measure a workload, write a result file", run_command},
+    Command{"ablate", "what each optimisation of a workload brings", ablate_command},
     Command{"verify", "check the model against golden data", verify_command},
     Command{"validate", "check result files against schema, digest and rules", validate_command},
 };

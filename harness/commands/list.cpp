@@ -18,7 +18,10 @@ using nlohmann::json;
 json to_json(const OperatorInfo& info) {
   json implementations = json::array();
   for (const ImplementationInfo& item : info.implementations) {
-    implementations.push_back({{"name", item.name}, {"summary", item.summary}});
+    implementations.push_back({{"name", item.name},
+                               {"summary", item.summary},
+                               {"available", item.unavailable.empty()},
+                               {"reason", item.unavailable}});
   }
   return {{"name", info.name}, {"summary", info.summary}, {"implementations", implementations}};
 }
@@ -39,8 +42,13 @@ json to_json(const WorkloadInfo& info, const Rules& rules) {
                    {"available", tier.unavailable.empty()},
                    {"reason", tier.unavailable}};
   }
+  json variants = json::array();
+  if (rules.ablation) {
+    for (const VariantRule& variant : rules.ablation->variants) variants.push_back(variant.name);
+  }
   return {{"name", info.name},
           {"summary", info.summary},
+          {"variants", variants},
           {"precisions", info.precisions},
           {"allocators", info.allocators},
           {"takes_data", info.uses_data},
@@ -63,6 +71,11 @@ void print_workload(const WorkloadInfo& info, const Rules& rules) {
     const std::string shown =
         setting.choices.empty() ? setting.default_value : join(setting.choices, "|");
     fmt::print("    --set {:<24} {}\n", setting.key + "=" + shown, setting.summary);
+  }
+  if (rules.ablation) {
+    std::vector<std::string> names;
+    for (const VariantRule& variant : rules.ablation->variants) names.push_back(variant.name);
+    fmt::print("    ablation: {}\n", join(names, ", "));
   }
   fmt::print("    rules {} version {}: {}\n\n", rules.file, rules.version, rules.summary);
 }
@@ -94,7 +107,8 @@ ExitCode list_command(const Arguments& arguments) {
     if (as_json) continue;
     fmt::print("{}\n    {}\n", name, info->summary);
     for (const ImplementationInfo& item : info->implementations) {
-      fmt::print("    {:<12} {}\n", item.name, item.summary);
+      fmt::print("    {:<12} {}{}\n", item.name, item.summary,
+                 item.unavailable.empty() ? "" : " (not here: " + item.unavailable + ")");
     }
   }
   if (as_json) fmt::print("{}\n", json{{"workloads", workloads}, {"kernels", kernels}}.dump(2));

@@ -3,12 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <random>
 
 #include "harness/base/error.hpp"
 #include "harness/base/text.hpp"
-#include "harness/base/version.hpp"
-#include "harness/result/consistency.hpp"
 #include "harness/result/result_json.hpp"
 #include "harness/run/interrupt.hpp"
 #include "harness/run/peak_schedule.hpp"
@@ -18,7 +15,6 @@
 #include "harness/stats/stats.hpp"
 #include "harness/system/affinity.hpp"
 #include "harness/system/capture.hpp"
-#include "harness/system/doctor.hpp"
 #include "harness/system/memory_limit.hpp"
 #include "harness/system/page_cache.hpp"
 
@@ -67,15 +63,6 @@ std::optional<CostReport> report_cost(const Cost& cost, const Result& result) {
   return report;
 }
 
-QualityReport report_quality(const Quality& quality, const RunPlan& plan, std::int64_t steps) {
-  QualityReport report;
-  report.quality = quality;
-  report.target = plan.quality_target;
-  report.passed = quality_passed(quality, plan.quality_target);
-  if (report.passed.value_or(false)) report.reached_at_step = steps;
-  return report;
-}
-
 Memory report_memory(const Workload& workload) {
   Memory memory;
   memory.peak_bytes = workload.peak_memory_bytes();
@@ -89,23 +76,11 @@ Memory report_memory(const Workload& workload) {
 
 void judge(Result& result, const RunPlan& plan, const RunRecord& record) {
   const json document = to_json(result);
-  for (const Departure& departure : find_departures(plan.rules.closed, document)) {
-    const bool known =
-        std::any_of(result.rules.departures.begin(), result.rules.departures.end(),
-                    [&](const Departure& earlier) { return earlier.path == departure.path; });
-    if (!known) result.rules.departures.push_back(departure);
-  }
-  result.rules.division = result.rules.departures.empty() ? "closed" : "open";
-  if (plan.division == "open") result.rules.division = "open";
-  result.rules.mlperf_equivalent =
-      plan.rules.mlperf_equivalent && result.rules.division == "closed";
+  settle_division(result.rules, plan.rules, plan.rules.closed, document, plan.division);
 
   Status& status = result.status;
   if (record.stop == StopReason::kInterrupted || record.stop == StopReason::kFailed) {
-    status.state = RunState::kAborted;
-    status.violations.push_back(
-        {"completed", "/status/state", "a run that ends by itself", record.stop_detail,
-         "what was measured until then is kept; run again for a valid result"});
+    mark_aborted(status, record.stop_detail);
   } else if (plan.dry_run) {
     status.state = RunState::kDryRun;
     status.recommendations.push_back("a dry run is no measurement: leave --dry-run out to measure");
@@ -118,34 +93,7 @@ void judge(Result& result, const RunPlan& plan, const RunRecord& record) {
     }
     status.state = status.violations.empty() ? RunState::kValid : RunState::kInvalid;
   }
-  std::vector<Finding> findings = diagnose(result.system, result.environment_before);
-  const std::vector<Finding> during =
-      compare_environments(result.environment_before, result.environment_after);
-  findings.insert(findings.end(), during.begin(), during.end());
-  for (const Finding& finding : findings) {
-    if (finding.mistrust) {
-      status.mistrusted = true;
-      status.mistrust_reasons.push_back(finding.what);
-    }
-    if (finding.severity != Severity::kOk && !finding.how.empty()) {
-      status.recommendations.push_back(finding.what + ": " + finding.how);
-    }
-  }
-}
-
-Identity make_identity(const SeriesPosition& position,
-                       const std::vector<std::string>& command_line) {
-  Identity identity;
-  identity.uuid = new_uuid();
-  identity.series_id = position.series_id;
-  identity.run_index = position.index;
-  identity.run_count = position.count;
-  identity.started_at = utc_now();
-  identity.harness_version = version().version;
-  identity.git_commit = version().git_commit;
-  identity.git_dirty = version().git_dirty;
-  identity.command_line = command_line;
-  return identity;
+  judge_machine(result);
 }
 
 RunnerHooks make_hooks(const RunPlan& plan, const Workload& workload, PeakSchedule& peaks) {
@@ -163,16 +111,6 @@ RunnerHooks make_hooks(const RunPlan& plan, const Workload& workload, PeakSchedu
 
 }  // namespace
 
-std::string new_uuid() {
-  std::random_device device;
-  std::string text;
-  for (int i = 0; i < 4; ++i) text += fmt::format("{:08x}", device());
-  text[12] = '4';                                               // version 4, random
-  text[16] = "89ab"[static_cast<unsigned char>(text[16]) % 4];  // variant 1
-  for (const std::size_t dash : {8U, 13U, 18U, 23U}) text.insert(dash, "-");
-  return text;
-}
-
 Result measure(RunPlan& plan, const SeriesPosition& position, const std::filesystem::path& out,
                const std::string& stem, const std::vector<std::string>& command_line) {
   // Before any thread exists, so that all inherit it.
@@ -182,10 +120,7 @@ Result measure(RunPlan& plan, const SeriesPosition& position, const std::filesys
 
   Result result;
   result.identity = make_identity(position, command_line);
-  result.rules = {plan.rules.workload, plan.rules.file,
-                  plan.rules.version,  plan.rules.sha256,
-                  plan.tier_name,      "",
-                  plan.departures,     false};
+  result.rules = refer_to(plan.rules, plan.tier_name, plan.departures);
   result.settings = {plan.requested, plan.effective};
   result.kernels = plan.context.kernels;
   result.seeds = plan.context.seeds;
@@ -218,7 +153,8 @@ Result measure(RunPlan& plan, const SeriesPosition& position, const std::filesys
   result.system["software"] = workload->software();
   result.memory = report_memory(*workload);
   if (workload->cost().step_flops > 0) result.cost = report_cost(workload->cost(), result);
-  if (record.quality) result.quality = report_quality(*record.quality, plan, record.steps);
+  if (record.quality)
+    result.quality = report_quality(*record.quality, plan.quality_target, record.steps);
   judge(result, plan, record);
   return result;
 }

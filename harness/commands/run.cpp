@@ -1,16 +1,13 @@
 #include <fmt/format.h>
 
-#include <fmt/chrono.h>
-#include <ctime>
-
 #include "harness/base/files.hpp"
 #include "harness/base/text.hpp"
 #include "harness/commands/command.hpp"
 #include "harness/commands/measure.hpp"
+#include "harness/commands/output.hpp"
 #include "harness/commands/run_options.hpp"
 #include "harness/commands/series.hpp"
 #include "harness/report/summary.hpp"
-#include "harness/result/result_file.hpp"
 #include "harness/run/interrupt.hpp"
 #include "harness/run/plan.hpp"
 
@@ -18,42 +15,6 @@ namespace harness {
 namespace {
 
 namespace fs = std::filesystem;
-
-fs::path new_run_folder(const std::string& workload) {
-  const std::string stamp = fmt::format("{:%Y%m%d-%H%M%S}", fmt::gmtime(std::time(nullptr)));
-  const fs::path base = fs::path("runs") / (stamp + "-" + workload);
-  fs::path folder = base;
-  for (int i = 2; fs::exists(folder); ++i) folder = fmt::format("{}-{}", base.string(), i);
-  return folder;
-}
-
-ExitCode exit_code(const Result& result, bool strict) {
-  switch (result.status.state) {
-    case RunState::kAborted:
-      return ExitCode::kAborted;
-    case RunState::kInvalid:
-      return ExitCode::kInvalid;
-    case RunState::kValid:
-    case RunState::kDryRun:
-      return strict && result.status.mistrusted ? ExitCode::kInvalid : ExitCode::kOk;
-  }
-  return ExitCode::kInvalid;
-}
-
-// The disk that took the samples may be full by now; what was measured is worth a second place.
-fs::path write_somewhere(const Result& result, const fs::path& wanted) {
-  try {
-    write_result_file(result, wanted);
-    return wanted;
-  } catch (const Error& error) {
-    std::error_code ignored;
-    const fs::path fallback = fs::temp_directory_path(ignored) / wanted.filename();
-    write_result_file(result, fallback);
-    fmt::print(stderr, "harness: {} (kept as {} instead)\n", error.what(), fallback.string());
-    throw Error("result", "could not be written where it was wanted",
-                "it is kept as " + fallback.string());
-  }
-}
 
 ExitCode run_once(const RunInvocation& invocation, RunPlan& plan, const SeriesPosition& position,
                   const fs::path& out) {
@@ -65,7 +26,7 @@ ExitCode run_once(const RunInvocation& invocation, RunPlan& plan, const SeriesPo
   fmt::print("{}", text);
   const fs::path file = write_somewhere(result, out / (stem + ".json"));
   fmt::print("\nresult   {}\nsamples  {}\n", file.string(), (out / (stem + ".jsonl")).string());
-  return exit_code(result, invocation.strict);
+  return exit_code(result.status, invocation.strict);
 }
 
 ExitCode run_series(const Arguments& arguments, const RunPlan& plan, const fs::path& out) {

@@ -5,6 +5,7 @@
 #include "harness/commands/command.hpp"
 #include "harness/commands/options.hpp"
 #include "harness/result/validate.hpp"
+#include "harness/run/ablation_rules.hpp"
 #include "harness/run/rules.hpp"
 
 namespace harness {
@@ -13,7 +14,8 @@ namespace {
 // The rules as they are now. A result made under another version of them cannot be judged by these;
 // one that names this version but another text was made under changed rules. A run that says itself
 // that it is aborted, invalid or dry claims nothing that the rules could refuse.
-std::vector<Violation> recheck_rules(const Result& result, const nlohmann::json& document) {
+template <class Kind>
+std::vector<Violation> recheck_rules(const Kind& result, const nlohmann::json& document) {
   if (result.status.state != RunState::kValid) return {};
   const Rules rules = load_rules(home_folder(), result.rules.workload);
   if (rules.version != result.rules.version) return {};
@@ -45,7 +47,8 @@ ExitCode validate_command(const Arguments& arguments) {
   bool unreadable = false;
   bool invalid = false;
   for (const std::string& file : options.words()) {
-    const ValidationReport report = validate_result_file(file, recheck_rules);
+    const ValidationReport report =
+        validate_result_file(file, {recheck_rules<Result>, recheck_rules<Ablation>});
     print(file, report);
     unreadable = unreadable || report.code == ExitCode::kUsage;
     invalid = invalid || report.code == ExitCode::kInvalid;

@@ -5,16 +5,10 @@
 #include <algorithm>
 
 #include "harness/base/text.hpp"
-#include "harness/result/result_json.hpp"
+#include "harness/report/verdict.hpp"
 
 namespace harness {
 namespace {
-
-std::string text_setting(const Result& result, const char* key) {
-  const auto found = result.settings.effective.find(key);
-  if (found == result.settings.effective.end() || found->is_null()) return "-";
-  return printable(found->is_string() ? found->get<std::string>() : found->dump(), 60);
-}
 
 std::string kernels_shown(const KernelSet& kernels) {
   if (kernels.empty()) return "none";
@@ -116,24 +110,6 @@ void add_quality(std::string& text, const Result& result) {
   text += "\n";
 }
 
-void add_status(std::string& text, const Result& result) {
-  const Status& status = result.status;
-  text += fmt::format("\nstatus   {}{}\n", to_text(status.state),
-                      status.mistrusted ? ", MISTRUSTED" : "");
-  for (const Violation& violation : status.violations) {
-    text += fmt::format("  {} at {}: expected {}, got {}{}\n", printable(violation.rule, 40),
-                        printable(violation.path, 60), printable(violation.expected, 80),
-                        printable(violation.actual),
-                        violation.hint.empty() ? "" : " (" + printable(violation.hint) + ")");
-  }
-  for (const std::string& reason : status.mistrust_reasons) {
-    text += fmt::format("  mistrusted: {}\n", printable(reason));
-  }
-  for (const std::string& advice : status.recommendations) {
-    text += fmt::format("  advice: {}\n", printable(advice));
-  }
-}
-
 }  // namespace
 
 std::string render_summary(const Result& result) {
@@ -142,21 +118,16 @@ std::string render_summary(const Result& result) {
       printable(result.rules.version, 16), printable(result.rules.tier, 16),
       printable(result.rules.division, 16), result.identity.run_index, result.identity.run_count);
   text += fmt::format("batch {} · {} · kernels {} · allocator {} · threads {} · seed {}\n",
-                      text_setting(result, "batch_size"), text_setting(result, "precision"),
-                      kernels_shown(result.kernels), text_setting(result, "allocator"),
-                      text_setting(result, "threads"), result.seeds.run);
+                      setting_text(result.settings, "batch_size"),
+                      setting_text(result.settings, "precision"), kernels_shown(result.kernels),
+                      setting_text(result.settings, "allocator"),
+                      setting_text(result.settings, "threads"), result.seeds.run);
   if (result.dataset) text += fmt::format("data {}\n", printable(result.dataset->name, 80));
   add_metrics(text, result);
   text += "\n";
   add_machine(text, result);
   add_quality(text, result);
-  for (const Departure& departure : result.rules.departures) {
-    text += fmt::format("departs from {}: {} is {}, the rules have {}\n",
-                        printable(result.rules.file, 40), printable(departure.path, 50),
-                        printable(departure.actual, 60), printable(departure.expected, 60));
-  }
-  add_status(text, result);
-  text += fmt::format("{}\n", kUnverifiedNotice);
+  text += verdict_text(result);
   return text;
 }
 

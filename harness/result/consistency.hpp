@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "harness/result/ablation.hpp"
 #include "harness/result/result.hpp"
 #include "harness/result/schema.hpp"
 
@@ -18,6 +19,9 @@ std::optional<bool> quality_passed(const Quality& quality, std::optional<double>
 /// samples, flags against what they follow from, order of times and counts, nulls without a reason.
 /// At most kMostProblems.
 std::vector<SchemaProblem> find_inconsistencies(const Result& result,
+                                                const nlohmann::json& document);
+/// The same for an ablation: figures against the turns, turns against the plan, names.
+std::vector<SchemaProblem> find_inconsistencies(const Ablation& ablation,
                                                 const nlohmann::json& document);
 
 }  // namespace harness

@@ -5,6 +5,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/files.hpp"
 #include "harness/base/text.hpp"
+#include "harness/result/ablation_json.hpp"
 #include "harness/result/canonical_json.hpp"
 #include "harness/result/digest.hpp"
 #include "harness/result/result_json.hpp"
@@ -13,11 +14,13 @@
 
 namespace harness {
 
-std::string write_result_file(const Result& result, const std::filesystem::path& path) {
-  nlohmann::json document = to_json(result);
+namespace {
+
+std::string write_document(nlohmann::json document, const char* kind,
+                           const std::filesystem::path& path) {
   std::string digest = digest_of(document);
   document["digest"] = digest;
-  const std::vector<SchemaProblem> problems = validate_schema(document, result_schema_path("run"));
+  const std::vector<SchemaProblem> problems = validate_schema(document, result_schema_path(kind));
   if (!problems.empty()) {
     throw std::logic_error("the result breaks its own schema at " + problems.front().path + ": " +
                            problems.front().reason);
@@ -26,10 +29,24 @@ std::string write_result_file(const Result& result, const std::filesystem::path&
   return digest;
 }
 
+}  // namespace
+
+std::string write_result_file(const Result& result, const std::filesystem::path& path) {
+  return write_document(to_json(result), "run", path);
+}
+
+std::string write_result_file(const Ablation& ablation, const std::filesystem::path& path) {
+  return write_document(to_json(ablation), "ablation", path);
+}
+
 Result read_result_file(const std::filesystem::path& path) {
   ValidationReport report = validate_result_file(path);
   if (report.problems.empty() && report.result) return std::move(*report.result);
-  const SchemaProblem first = report.problems.empty() ? SchemaProblem{} : report.problems.front();
+  if (report.problems.empty()) {
+    throw Error(printable(path.string()), "is no run, but a result of another kind",
+                "give the result of a 'harness run'");
+  }
+  const SchemaProblem& first = report.problems.front();
   throw Error(printable(path.string()),
               (first.path.empty() ? "" : first.path + ": ") + first.reason,
               "harness validate FILE names every problem", report.problems_code);

@@ -100,6 +100,43 @@ std::vector<SchemaProblem> long_strings(const json& document) {
   return problems;
 }
 
+// valijson mixes up the documents when a schema refers into another file, so the other file is put
+// whole under this one's definitions, and references to it and within it lead there.
+// `own_place` is where the document that `node` is part of stands: "" for the first one.
+void gather_references(json& node, const std::string& own_place, std::vector<std::string>& files) {
+  std::vector<json*> rest = {&node};
+  while (!rest.empty()) {
+    json& value = *rest.back();
+    rest.pop_back();
+    if (!value.is_structured()) continue;
+    if (value.is_object() && value.contains("$ref") && value.at("$ref").is_string()) {
+      const std::string reference = value.at("$ref");
+      const std::size_t hash = std::min(reference.find('#'), reference.size());
+      const std::string file = reference.substr(0, hash);
+      const std::string place = file.empty() ? own_place : "/definitions/" + pointer_step(file);
+      const std::string pointer = reference.substr(std::min(hash + 1, reference.size()));
+      if (!file.empty() && std::find(files.begin(), files.end(), file) == files.end()) {
+        files.push_back(file);
+      }
+      value["$ref"] = "#" + place + pointer;
+    }
+    for (json& child : value) rest.push_back(&child);
+  }
+}
+
+// Schemas are ours, so a file they refer to is one that lies beside them.
+json read_schema(const std::filesystem::path& path) {
+  json schema = read_json_file(path);
+  std::vector<std::string> files;
+  gather_references(schema, "", files);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    json other = read_json_file(path.parent_path() / files[i]);
+    gather_references(other, "/definitions/" + pointer_step(files[i]), files);
+    schema["definitions"][files[i]] = std::move(other);
+  }
+  return schema;
+}
+
 // What valijson says, in words that name the value that is wrong.
 SchemaProblem problem_from(const valijson::ValidationResults::Error& error, const json& document) {
   SchemaProblem problem;
@@ -154,7 +191,7 @@ std::string pointer_step(const std::string& token) {
 
 std::vector<SchemaProblem> validate_schema(const json& document,
                                            const std::filesystem::path& schema_path) {
-  const json schema_document = read_json_file(schema_path);
+  const json schema_document = read_schema(schema_path);
   valijson::Schema schema;
   try {
     valijson::SchemaParser parser;

@@ -22,7 +22,8 @@ inline constexpr std::size_t kMostProblems = 50;
 /// Every place where `document` breaks the schema in the file `schema` (at most kMostProblems, then
 /// a last one saying how many more). Documents from outside go through parse_json() first, which
 /// bounds depth and size; strings over 4096 bytes are reported and not matched against patterns.
-/// Throws Error when the schema file cannot be read or is no schema.
+/// A schema may refer to another in the same folder ("$ref": "run.schema.json#/definitions/x").
+/// Throws Error when the schema file, or one that it refers to, cannot be read or is no schema.
 std::vector<SchemaProblem> validate_schema(const nlohmann::json& document,
                                            const std::filesystem::path& schema);
 

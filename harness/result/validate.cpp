@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "harness/base/text.hpp"
+#include "harness/result/ablation_json.hpp"
 #include "harness/result/consistency.hpp"
 #include "harness/result/digest.hpp"
 #include "harness/result/json_reader.hpp"
@@ -17,8 +18,15 @@ namespace {
 
 using nlohmann::json;
 
-// Kinds whose schema is in results/schema/.
-constexpr std::array kKinds = {"run"};
+// Kinds whose schema is in results/schema/, with the version of it that we write.
+constexpr std::array kKinds = {std::pair{"run", kResultSchemaVersion},
+                               std::pair{"ablation", kAblationSchemaVersion}};
+
+const auto* find_kind(const std::string& kind) {
+  const auto* found = std::find_if(kKinds.begin(), kKinds.end(),
+                                   [&](const auto& known) { return kind == known.first; });
+  return found == kKinds.end() ? nullptr : found;
+}
 
 void add(ValidationReport& report, ExitCode code, std::vector<SchemaProblem> problems) {
   if (problems.empty()) return;
@@ -41,16 +49,19 @@ std::vector<SchemaProblem> kind_problems(const json& document) {
   if (!document.is_object()) return {{"", "not an object, so not a result file"}};
   if (!document.contains("kind")) return {{"/kind", "missing, so this is not a result file"}};
   const std::string kind = text_at(document, "kind");
-  if (std::find(kKinds.begin(), kKinds.end(), kind) != kKinds.end()) return {};
+  if (find_kind(kind) != nullptr) return {};
+  std::vector<std::string> known;
+  for (const auto& [name, ignored] : kKinds) known.emplace_back(name);
   return {{"/kind", fmt::format("'{}' is unknown to this version; known: {}", printable(kind, 40),
-                                fmt::join(kKinds, ", "))}};
+                                join(known, ", "))}};
 }
 
 // Same major version, and a minor one we know: a newer file may hold what we would overlook.
 std::vector<SchemaProblem> version_problems(const json& document) {
   const std::string version = text_at(document, "schema_version");
   const std::vector<std::string> theirs = split(version, '.');
-  const std::vector<std::string> ours = split(kResultSchemaVersion, '.');
+  const char* readable = find_kind(text_at(document, "kind"))->second;
+  const std::vector<std::string> ours = split(readable, '.');
   const auto number = [](const std::vector<std::string>& parts, std::size_t i) {
     return i < parts.size() ? parse_integer(parts[i]).value_or(-1) : -1;
   };
@@ -60,8 +71,7 @@ std::vector<SchemaProblem> version_problems(const json& document) {
   if (number(theirs, 0) == number(ours, 0) && number(theirs, 1) <= number(ours, 1)) return {};
   const bool newer = number(theirs, 0) >= number(ours, 0);
   return {{"/schema_version",
-           fmt::format("{}, but this program reads up to {}: {}", printable(version, 40),
-                       kResultSchemaVersion,
+           fmt::format("{}, but this program reads up to {}: {}", printable(version, 40), readable,
                        newer ? "use a newer harness" : "use the harness that wrote it")}};
 }
 
@@ -72,8 +82,12 @@ std::vector<SchemaProblem> digest_problems(const json& document) {
   return {{"/digest", "does not fit the content: the file was damaged or edited"}};
 }
 
-std::vector<SchemaProblem> rules_problems(const RulesCheck& check, const Result& result,
+template <class Kind, class Check>
+std::vector<SchemaProblem> rules_problems(const Check& check, const Kind& result,
                                           const json& document) {
+  // An aborted or dry run claims to have kept no rule.
+  const RunState state = result.status.state;
+  if (!check || state == RunState::kAborted || state == RunState::kDryRun) return {};
   std::vector<Violation> found;
   try {
     found = check(result, document);
@@ -87,10 +101,6 @@ std::vector<SchemaProblem> rules_problems(const RulesCheck& check, const Result&
     if (std::any_of(listed.begin(), listed.end(), [&](const Violation& own) {
           return own.rule == violation.rule && own.path == violation.path;
         })) {
-      continue;
-    }
-    // An aborted or dry run claims to have kept no rule.
-    if (result.status.state == RunState::kAborted || result.status.state == RunState::kDryRun) {
       continue;
     }
     problems.push_back(
@@ -112,21 +122,28 @@ void check_document(const json& document, const RulesCheck& rules_check, Validat
       validate_schema(document, result_schema_path(text_at(document, "kind")));
   add(report, ExitCode::kInvalid, form);
   if (!form.empty()) return;
-  const Result& result = report.result.emplace(result_from_json(document));
-  add(report, ExitCode::kInvalid, find_inconsistencies(result, document));
-  if (rules_check) {
-    add(report, ExitCode::kInvalid, rules_problems(rules_check, result, document));
+  const auto check = [&](const auto& result, const auto& rules) {
+    add(report, ExitCode::kInvalid, find_inconsistencies(result, document));
+    add(report, ExitCode::kInvalid, rules_problems(rules, result, document));
+  };
+  if (text_at(document, "kind") == "run") {
+    check(report.result.emplace(result_from_json(document)), rules_check.run);
+  } else {
+    check(report.ablation.emplace(ablation_from_json(document)), rules_check.ablation);
   }
 }
 
 void conclude(ValidationReport& report) {
   report.code = report.problems_code;
-  if (!report.problems.empty() || !report.result) {
+  const ResultCommon* common = nullptr;
+  if (report.result) common = &*report.result;
+  if (report.ablation) common = &*report.ablation;
+  if (!report.problems.empty() || common == nullptr) {
     report.verdict = fmt::format("not valid: {} problem{}", report.problems.size(),
                                  report.problems.size() == 1 ? "" : "s");
     return;
   }
-  const Status& status = report.result->status;
+  const Status& status = common->status;
   switch (status.state) {
     case RunState::kValid:
       report.verdict = status.mistrusted ? "valid, but mistrusted" : "valid";

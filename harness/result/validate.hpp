@@ -10,14 +10,19 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
+#include "harness/result/ablation.hpp"
 #include "harness/result/result.hpp"
 #include "harness/result/schema.hpp"
 
 namespace harness {
 
-/// Checks a result against the rules of its workload. Plugged in from outside, so that result files
-/// can be read without knowing rules. May throw Error when the rules cannot be had.
-using RulesCheck = std::function<std::vector<Violation>(const Result&, const nlohmann::json&)>;
+/// Checks a result against the rules of its workload, a function for each kind; either may be
+/// empty. Plugged in from outside, so that result files can be read without knowing rules. May
+/// throw Error when the rules cannot be had.
+struct RulesCheck {
+  std::function<std::vector<Violation>(const Result&, const nlohmann::json&)> run{};
+  std::function<std::vector<Violation>(const Ablation&, const nlohmann::json&)> ablation{};
+};
 
 struct ValidationReport {
   /// What is wrong with the file itself, each with its JSON pointer.
@@ -31,8 +36,9 @@ struct ValidationReport {
   ExitCode code = ExitCode::kOk;
   /// One line for people: "valid", "not valid: 3 problems", "sound file of an aborted run", ...
   std::string verdict{};
-  /// What was read, where the form allows it.
+  /// What was read, where the form allows it: one of these, by the kind of the file.
   std::optional<Result> result{};
+  std::optional<Ablation> ablation{};
 };
 
 /// Reads and checks one file; never throws for what is in it.

@@ -1,4 +1,4 @@
-// Events of a run, in order: stage*, (progress*), step*, evaluated?, finished. Observers print or
+// Events of a run, in order: stage*, (progress*), step*, evaluated*, finished. Observers print or
 // write; the runner itself does neither.
 #pragma once
 
@@ -22,7 +22,9 @@ struct StepRecord {
       stages{};  ///< parts of kernels' work -> seconds, may overlap phases
   std::map<std::string, double> losses{};  ///< may be non-finite
   std::int64_t samples = 0;
-  double elapsed = 0;  ///< since the first step began, by the monotonic clock
+  double elapsed = 0;      ///< since the first step began, by the monotonic clock
+  std::string variant{};   ///< of an ablation; empty in a run
+  std::int64_t round = 0;  ///< of an ablation, 1-based, warm-up included; 0 in a run
 };
 
 /// What is known about the length of the run, for the time left.
@@ -41,7 +43,8 @@ class Observer {
                         std::int64_t /*total*/) {}
   virtual void length(const RunLength& /*length*/) {}
   virtual void step(const StepRecord& /*record*/) {}
-  virtual void evaluated(const Quality& /*quality*/) {}
+  /// `variant` is that of an ablation; empty in a run.
+  virtual void evaluated(const Quality& /*quality*/, const std::string& /*variant*/) {}
   virtual void finished() {}
 };
 

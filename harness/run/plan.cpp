@@ -20,13 +20,6 @@ constexpr std::int64_t kDryRunWarmup = 1;
 constexpr std::int64_t kDryRunSteps = 2;
 constexpr std::int64_t kMostRuns = 1000;
 
-std::string choose(const char* option, const std::string& value,
-                   const std::vector<std::string>& known) {
-  if (std::find(known.begin(), known.end(), value) != known.end()) return value;
-  throw Error(fmt::format("--{} '{}'", option, printable(value)), "unknown for this workload",
-              did_you_mean(value, known));
-}
-
 std::int64_t in_range(const char* option, std::int64_t value, std::int64_t low, std::int64_t high) {
   if (value >= low && value <= high) return value;
   throw Error(fmt::format("--{} {}", option, value), "out of range",
@@ -60,7 +53,7 @@ std::map<std::string, std::string> parse_settings(const std::vector<std::string>
       throw Error("--set " + printable(item), "has no value", "write --set " + key + "=VALUE");
     }
     const std::string value = item.substr(equals + 1);
-    if (!known->choices.empty()) choose(("set " + key).c_str(), value, known->choices);
+    if (!known->choices.empty()) choose_known(("set " + key).c_str(), value, known->choices);
     settings[key] = value;
   }
   return settings;
@@ -157,39 +150,6 @@ std::uint32_t mix(std::uint64_t value) {
 
 }  // namespace
 
-KernelSet parse_kernels(const std::string& text, const std::vector<OperatorInfo>& operators) {
-  const auto implementations = [](const OperatorInfo& info) {
-    std::vector<std::string> names;
-    for (const ImplementationInfo& item : info.implementations) names.push_back(item.name);
-    return names;
-  };
-  KernelSet kernels;
-  for (const OperatorInfo& info : operators) kernels[info.name] = "reference";
-  if (text.find('=') == std::string::npos) {
-    std::vector<std::string> known = {"reference"};
-    for (const OperatorInfo& info : operators) {
-      for (const std::string& name : implementations(info)) {
-        if (std::find(known.begin(), known.end(), name) == known.end()) known.push_back(name);
-        if (name == text) kernels[info.name] = text;
-      }
-    }
-    choose("kernels", text, known);
-    return kernels;
-  }
-  std::vector<std::string> names;
-  for (const OperatorInfo& info : operators) names.push_back(info.name);
-  for (const std::string& part : split(text, ',')) {
-    const std::size_t equals = part.find('=');
-    const std::string name = part.substr(0, equals);
-    choose("kernels", name, names);
-    const auto info = std::find_if(operators.begin(), operators.end(),
-                                   [&](const OperatorInfo& item) { return item.name == name; });
-    const std::string value = equals == std::string::npos ? "" : part.substr(equals + 1);
-    kernels[name] = choose(("kernels " + name).c_str(), value, implementations(*info));
-  }
-  return kernels;
-}
-
 Seeds derive_seeds(std::uint32_t run_seed) {
   const std::uint64_t base = std::uint64_t{run_seed} << 8;
   return {run_seed, mix(base + 1), mix(base + 2), mix(base + 3)};
@@ -208,19 +168,20 @@ RunPlan make_plan(const RunRequest& request, const std::filesystem::path& home) 
   plan.tier = plan.rules.tier(plan.tier_name);
   plan.dry_run = request.dry_run;
   plan.requested = requested_settings(request);
-  if (request.division) plan.division = choose("division", *request.division, {"closed", "open"});
+  if (request.division)
+    plan.division = choose_known("division", *request.division, {"closed", "open"});
   if (request.cpus) plan.cpus = parse_cpu_list(*request.cpus);
 
   WorkloadContext& context = plan.context;
   context.home = home;
   context.kernels = parse_kernels(
       request.kernels.value_or(default_of(plan.rules, "kernels", "reference")), info.operators);
-  context.precision =
-      choose("precision", request.precision.value_or(default_of(plan.rules, "precision", "fp32")),
-             info.precisions);
-  context.allocator =
-      choose("allocator", request.allocator.value_or(default_of(plan.rules, "allocator", "system")),
-             info.allocators);
+  context.precision = choose_known(
+      "precision", request.precision.value_or(default_of(plan.rules, "precision", "fp32")),
+      info.precisions);
+  context.allocator = choose_known(
+      "allocator", request.allocator.value_or(default_of(plan.rules, "allocator", "system")),
+      info.allocators);
   context.batch_size = in_range("batch-size", request.batch_size.value_or(plan.tier.batch_size), 1,
                                 std::numeric_limits<std::int32_t>::max());
   context.threads = choose_threads(request, plan.cpus);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/run/kernel_set.hpp"
 #include "harness/run/registry.hpp"
 #include "harness/run/rules.hpp"
 #include "harness/run/workload.hpp"
@@ -49,11 +50,6 @@ struct RunPlan {
   nlohmann::json effective = nlohmann::json::object();
   std::vector<Departure> departures{};  ///< those known before the run
 };
-
-/// Parses `reference`, `custom` or `OP=IMPL,OP=IMPL` against the operators of a workload. An
-/// operator without the named set keeps `reference` only when single operators are named; asking
-/// for a whole set that no operator has is an error.
-KernelSet parse_kernels(const std::string& text, const std::vector<OperatorInfo>& operators);
 
 /// Throws Error, naming the option, for anything that cannot be run on this machine.
 RunPlan make_plan(const RunRequest& request, const std::filesystem::path& home);

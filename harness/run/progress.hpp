@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdio>
+#include <map>
 #include <string>
 
 #include "harness/run/observer.hpp"
@@ -33,7 +34,7 @@ class Progress : public Observer {
   bool line_open_ = false;
   RunLength length_{};
   double timed_seconds_ = 0;
-  double step_seconds_ = 0;  ///< smoothed, for the time left
+  std::map<std::string, double> latest_;  ///< variant -> seconds of a step, smoothed
 };
 
 /// Width of the terminal behind `out`, 0 when it is none.

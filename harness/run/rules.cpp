@@ -11,6 +11,7 @@
 #include "harness/base/text.hpp"
 #include "harness/result/json_reader.hpp"
 #include "harness/result/schema.hpp"
+#include "harness/run/ablation_rules.hpp"
 
 namespace harness {
 namespace {
@@ -102,28 +103,6 @@ void check_lengths(const Tier& tier, const Result& result, std::vector<Violation
   need("warm-up", static_cast<double>(tier.warmup_steps), static_cast<double>(warmup), "steps");
 }
 
-void check_quality(const QualityRule& rule, const Result& result,
-                   std::vector<Violation>& violations) {
-  const std::string expected = fmt::format(
-      "{} {} {}", rule.metric, rule.direction == Direction::kHigher ? "at least" : "at most",
-      result.quality && result.quality->target ? *result.quality->target : rule.target);
-  if (!result.quality || !result.quality->quality.value) {
-    const std::string why = result.quality ? result.quality->quality.reason : "not evaluated";
-    violations.push_back({"quality-target", "/quality/value", expected, why, "see the checks"});
-    return;
-  }
-  if (result.quality->passed.value_or(false)) return;
-  std::string hint = "the speed of a wrong model is no result";
-  for (const Check& check : result.quality->quality.checks) {
-    if (check.passed) continue;
-    hint = fmt::format("first failing check: {} expected {}, got {}", check.name, check.expected,
-                       check.actual);
-    break;
-  }
-  violations.push_back({"quality-target", "/quality/value", expected,
-                        fmt::format("{:.6g}", *result.quality->quality.value), hint});
-}
-
 }  // namespace
 
 const Tier& Rules::tier(const std::string& name) const {
@@ -177,6 +156,9 @@ Rules load_rules(const std::filesystem::path& home, const std::string& workload)
                     quality.at("direction") == "higher" ? Direction::kHigher : Direction::kLower,
                     quality.at("target")};
   }
+  if (document.contains("ablation")) {
+    rules.ablation = ablation_rule_from_json(document.at("ablation"), rules.file);
+  }
   rules.closed = constraints_from_json(document, "closed");
   rules.valid = constraints_from_json(document, "valid");
   return rules;
@@ -193,6 +175,39 @@ std::vector<Departure> find_departures(const std::vector<Constraint>& constraint
                           actual == nullptr ? "absent" : printable(actual->dump())});
   }
   return departures;
+}
+
+void check_quality(const QualityRule& rule, const std::optional<QualityReport>& report,
+                   const std::string& path, std::vector<Violation>& violations) {
+  const std::string expected = fmt::format(
+      "{} {} {}", rule.metric, rule.direction == Direction::kHigher ? "at least" : "at most",
+      report && report->target ? *report->target : rule.target);
+  if (!report || !report->quality.value) {
+    const std::string why = report ? report->quality.reason : "not evaluated";
+    violations.push_back({"quality-target", path + "/value", expected, why, "see the checks"});
+    return;
+  }
+  if (report->passed.value_or(false)) return;
+  std::string hint = "the speed of a wrong model is no result";
+  for (const Check& check : report->quality.checks) {
+    if (check.passed) continue;
+    hint = fmt::format("first failing check: {} expected {}, got {}", check.name, check.expected,
+                       check.actual);
+    break;
+  }
+  violations.push_back({"quality-target", path + "/value", expected,
+                        fmt::format("{:.6g}", *report->quality.value), hint});
+}
+
+void check_constraints(const std::vector<Constraint>& constraints, const json& document,
+                       std::vector<Violation>& violations) {
+  for (const Constraint& constraint : constraints) {
+    const json* actual = find(document, constraint.path);
+    if (holds(constraint, actual)) continue;
+    violations.push_back({constraint.rule, constraint.path, expectation(constraint),
+                          actual == nullptr ? "absent" : printable(actual->dump()),
+                          constraint.hint});
+  }
 }
 
 std::vector<Violation> check_rules(const Rules& rules, const Result& result, const json& document) {
@@ -218,14 +233,8 @@ std::vector<Violation> check_rules(const Rules& rules, const Result& result, con
       break;
     }
   }
-  if (rules.quality) check_quality(*rules.quality, result, violations);
-  for (const Constraint& constraint : rules.valid) {
-    const json* actual = find(document, constraint.path);
-    if (holds(constraint, actual)) continue;
-    violations.push_back({constraint.rule, constraint.path, expectation(constraint),
-                          actual == nullptr ? "absent" : printable(actual->dump()),
-                          constraint.hint});
-  }
+  if (rules.quality) check_quality(*rules.quality, result.quality, "/quality", violations);
+  check_constraints(rules.valid, document, violations);
   return violations;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/base/metric.hpp"
+#include "harness/result/ablation.hpp"
 #include "harness/result/result.hpp"
 
 namespace harness {
@@ -42,6 +43,23 @@ struct QualityRule {
   double target = 0;
 };
 
+/// A variant of the workload's ablation, its settings complete: those of the variant it builds on
+/// and its own.
+struct VariantRule {
+  std::string name{};
+  std::string summary{};
+  std::string builds_on{};     ///< a variant before it; empty for the first
+  VariantSettings settings{};  ///< kernels: those that are not `reference`
+};
+
+/// How `harness ablate` measures the workload.
+struct AblationRule {
+  std::int64_t warmup_rounds = 2;
+  std::int64_t rounds = 6;          ///< timed; 6 are the fewest that give an interval
+  std::int64_t steps_per_turn = 1;  ///< more where a step is short
+  std::vector<VariantRule> variants{};
+};
+
 struct Rules {
   std::string workload{};
   std::string version{};
@@ -54,6 +72,7 @@ struct Rules {
   std::map<std::string, Tier> tiers{};
   std::vector<std::string> finite_metrics{};  ///< tags whose every sample must be finite
   std::optional<QualityRule> quality{};
+  std::optional<AblationRule> ablation{};
   std::vector<Constraint> closed{};  ///< broken: the division is `open`
   std::vector<Constraint> valid{};   ///< broken: the result is invalid, in any division
 
@@ -71,6 +90,15 @@ Rules load_rules(const std::filesystem::path& home, const std::string& workload)
 std::vector<Departure> find_departures(const std::vector<Constraint>& constraints,
                                        const nlohmann::json& document,
                                        const std::string& only_below = "/");
+
+/// One violation when `report` does not reach what `rule` asks for; `path` is where the report
+/// stands.
+void check_quality(const QualityRule& rule, const std::optional<QualityReport>& report,
+                   const std::string& path, std::vector<Violation>& violations);
+
+/// One violation for each constraint that `document` breaks.
+void check_constraints(const std::vector<Constraint>& constraints, const nlohmann::json& document,
+                       std::vector<Violation>& violations);
 
 /// Everything in `result` (with its JSON form `document`) that breaks `rules`: lengths, finite
 /// metrics, quality, constraints. Used after a run and again by `validate`.

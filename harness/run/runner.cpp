@@ -2,30 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cmath>
 
 #include "harness/base/error.hpp"
 
 namespace harness {
 namespace {
-
-/// Adds up the phases of the step in progress. A step pays two clock reads for itself and two for
-/// each phase, nothing else: observers run between steps.
-class PhaseTimer : public PhaseListener {
- public:
-  explicit PhaseTimer(const Clock& clock) : clock_(clock) {}
-
-  void phase_begin(const char* /*name*/) override { begin_ = clock_(); }
-  void phase_end(const char* name) override { seconds_[name] += clock_() - begin_; }
-
-  std::map<std::string, double> take() { return std::exchange(seconds_, {}); }
-
- private:
-  const Clock& clock_;
-  double begin_ = 0;
-  std::map<std::string, double> seconds_;
-};
 
 /// Collects step records into metrics, in order of first appearance.
 class MetricTable {
@@ -80,16 +62,6 @@ class MetricTable {
 
   std::vector<Metric> metrics_;
 };
-
-std::string non_finite_loss(const StepRecord& record) {
-  for (const auto& [name, loss] : record.losses) {
-    if (!std::isfinite(loss)) {
-      return fmt::format("loss '{}' is {} at step {}", name,
-                         std::isnan(loss) ? "not a number" : "infinite", record.step);
-    }
-  }
-  return {};
-}
 
 class Run {
  public:
@@ -164,7 +136,7 @@ class Run {
     context_.interrupted();
     begin("prepare");
     record_.preparation["init_seconds"] = timed([&] { workload_.prepare(context_); });
-    timer_.take();
+    timer_.forget();
   }
 
   void steps() {
@@ -203,18 +175,9 @@ class Run {
   }
 
   StepRecord one_step(double start) {
-    StepRecord step;
+    StepRecord step = timer_.time_step(workload_, start);
     step.step = record_.steps + 1;
     step.warmup = record_.steps < options_.warmup_steps;
-    const double before = hooks_.clock();
-    StepStats stats = workload_.step();
-    const double after = hooks_.clock();
-    step.seconds = after - before;
-    step.elapsed = after - start;
-    step.phases = timer_.take();
-    step.losses = std::move(stats.losses);
-    step.stages = std::move(stats.stages);
-    step.samples = stats.samples;
     ++record_.steps;
     table_.add(step);
     for (Observer* observer : observers_) observer->step(step);
@@ -225,7 +188,7 @@ class Run {
     begin("evaluate");
     record_.preparation["evaluation_seconds"] =
         timed([&] { record_.quality = workload_.evaluate(); });
-    for (Observer* observer : observers_) observer->evaluated(*record_.quality);
+    for (Observer* observer : observers_) observer->evaluated(*record_.quality, "");
   }
 
   Workload& workload_;
@@ -233,16 +196,12 @@ class Run {
   const RunnerOptions& options_;
   const RunnerHooks& hooks_;
   const std::vector<Observer*>& observers_;
-  PhaseTimer timer_;
+  StepTimer timer_;
   MetricTable table_;
   RunRecord record_;
 };
 
 }  // namespace
-
-double steady_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 RunRecord run_workload(Workload& workload, WorkloadContext& context, const RunnerOptions& options,
                        const RunnerHooks& hooks, const std::vector<Observer*>& observers) {

@@ -10,13 +10,10 @@
 
 #include "harness/base/metric.hpp"
 #include "harness/run/observer.hpp"
+#include "harness/run/step_timer.hpp"
 #include "harness/run/workload.hpp"
 
 namespace harness {
-
-/// Seconds on a monotonic clock.
-using Clock = std::function<double()>;
-double steady_seconds();
 
 /// More samples than this make a result file that nobody can read; steps that short want a loop of
 /// their own around them.

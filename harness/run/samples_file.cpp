@@ -61,20 +61,28 @@ void SamplesFile::append(const json& line) {
 }
 
 void SamplesFile::step(const StepRecord& record) {
-  append({{"event", "step"},
-          {"step", record.step},
-          {"warmup", record.warmup},
-          {"seconds", finite_or_null(record.seconds)},
-          {"elapsed", finite_or_null(record.elapsed)},
-          {"samples", record.samples},
-          {"phases", numbers(record.phases)},
-          {"losses", numbers(record.losses)}});
+  json line = {{"event", "step"},
+               {"step", record.step},
+               {"warmup", record.warmup},
+               {"seconds", finite_or_null(record.seconds)},
+               {"elapsed", finite_or_null(record.elapsed)},
+               {"samples", record.samples},
+               {"phases", numbers(record.phases)},
+               {"losses", numbers(record.losses)}};
+  if (!record.stages.empty()) line["stages"] = numbers(record.stages);
+  if (!record.variant.empty()) {
+    line["variant"] = record.variant;
+    line["round"] = record.round;
+  }
+  append(line);
 }
 
-void SamplesFile::evaluated(const Quality& quality) {
-  append({{"event", "evaluated"},
-          {"metric", quality.metric},
-          {"value", quality.value ? json(*quality.value) : json()}});
+void SamplesFile::evaluated(const Quality& quality, const std::string& variant) {
+  json line = {{"event", "evaluated"},
+               {"metric", quality.metric},
+               {"value", quality.value ? json(*quality.value) : json()}};
+  if (!variant.empty()) line["variant"] = variant;
+  append(line);
 }
 
 void SamplesFile::finished() {

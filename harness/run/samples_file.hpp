@@ -23,7 +23,7 @@ class SamplesFile : public Observer {
   SamplesFile& operator=(const SamplesFile&) = delete;
 
   void step(const StepRecord& record) override;
-  void evaluated(const Quality& quality) override;
+  void evaluated(const Quality& quality, const std::string& variant) override;
   void finished() override;
 
  private:

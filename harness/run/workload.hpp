@@ -26,6 +26,7 @@ struct SettingInfo {
 struct ImplementationInfo {
   std::string name{};  ///< `reference`, `custom`
   std::string summary{};
+  std::string unavailable{};  ///< why this machine cannot run it; empty: it can
 };
 
 /// An operator that a workload takes from kernels/, with the implementations registered for it.
@@ -110,17 +111,29 @@ struct DataReport {
 };
 
 /// The unit of measurement. Order of calls: estimate_memory, open_data, prepare, step..., evaluate.
-/// Each may throw Error for input a person can mend.
+/// Each may throw Error for input a person can mend. Several instances may live in one process and
+/// take turns; activate() then goes before each turn and before evaluate().
 class Workload {
  public:
   virtual ~Workload() = default;
 
   /// Bytes a run with this context needs at its peak, from shapes; used to refuse absurd sizes.
   virtual double estimate_memory(const WorkloadContext& context) = 0;
+  /// The part of it that stays in use between steps (weights, optimiser), while other instances
+  /// take their turns. Called after estimate_memory.
+  virtual double estimate_resident_memory(const WorkloadContext& context) {
+    return estimate_memory(context);
+  }
   /// Finds (or composes) and verifies the data. Untimed.
   virtual DataReport open_data(const WorkloadContext& context) = 0;
+  /// In place of open_data(): takes over what `other`, with the same data settings, has opened.
+  /// False where that cannot be done.
+  virtual bool share_data(const Workload& /*other*/) { return false; }
   /// Builds model and optimiser. Untimed. `context` outlives the workload.
   virtual void prepare(const WorkloadContext& context) = 0;
+  /// Makes this instance's allocator and threads those of the process, and lets
+  /// peak_memory_bytes() start anew from what is in use. Untimed; prepare() does as much itself.
+  virtual void activate() {}
   /// The timed unit.
   virtual StepStats step() = 0;
   /// Quality after the timed steps (or after an epoch).
@@ -130,8 +143,11 @@ class Workload {
   virtual std::map<std::string, std::string> hyperparameters() const = 0;
   /// Weights loaded or generated.
   virtual std::vector<Artifact> weights() const { return {}; }
-  /// Bytes at the peak since prepare() by the allocator's own counters; empty where it has none.
+  /// Bytes at the peak since prepare() or activate() by the allocator's own counters, in the whole
+  /// process; empty where it has none.
   virtual std::optional<double> peak_memory_bytes() const { return std::nullopt; }
+  /// Bytes in use now by the same counters, to tell the instances of one process apart.
+  virtual std::optional<double> memory_in_use_bytes() const { return std::nullopt; }
   /// Library versions and thread counts only the workload can see (LibTorch, oneDNN, OpenMP).
   virtual std::map<std::string, std::string> software() const { return {}; }
   /// Checks a golden file (parsed by the workload); one Check per quantity.

@@ -94,6 +94,22 @@ Interval median_interval(std::span<const double> values, double confidence) {
   return interval_of_sorted(sorted_copy(values), confidence);
 }
 
+Interval paired_speedup(std::span<const double> base, std::span<const double> candidate,
+                        double confidence) {
+  if (base.size() != candidate.size()) throw std::invalid_argument("pairs without a partner");
+  std::vector<double> logarithms(base.size());
+  for (std::size_t i = 0; i < base.size(); ++i) {
+    if (!(base[i] > 0 && candidate[i] > 0))
+      throw std::invalid_argument("a time that is not positive");
+    logarithms[i] = std::log(base[i]) - std::log(candidate[i]);
+  }
+  Interval interval = median_interval(logarithms, confidence);
+  interval.center = std::exp(interval.center);
+  if (interval.low) interval.low = std::exp(*interval.low);
+  if (interval.high) interval.high = std::exp(*interval.high);
+  return interval;
+}
+
 std::optional<double> tail_quantile(std::span<const double> values, double p) {
   if (!(p > 0.5 && p < 1)) throw std::invalid_argument("tail quantile out of (0.5, 1)");
   return tail_of_sorted(sorted_copy(values), p);

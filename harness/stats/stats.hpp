@@ -20,6 +20,13 @@ double median(std::span<const double> values);
 /// otherwise it is the achieved one. Precondition: not empty, finite, 0 < confidence < 1.
 Interval median_interval(std::span<const double> values, double confidence = 0.95);
 
+/// How many times faster `candidate` is than `base`: the median of base[i] / candidate[i] over
+/// pairs that were measured side by side, so that what slowed both cancels. Computed on logarithms,
+/// so that swapping the sides gives exactly the inverse; bounds as those of median_interval().
+/// Precondition: as many of each, at least one, all finite and above 0.
+Interval paired_speedup(std::span<const double> base, std::span<const double> candidate,
+                        double confidence = 0.95);
+
 /// The p-quantile (0.5 < p < 1) by order statistics, or nothing when n is too small for it to
 /// differ from the maximum by design: n * (1 - p) >= 5.
 std::optional<double> tail_quantile(std::span<const double> values, double p);

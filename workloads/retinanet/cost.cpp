@@ -34,6 +34,18 @@ Cost retinanet_cost(std::int64_t batch, std::int64_t height, std::int64_t width,
   return cost;
 }
 
+namespace {
+
+double weight_count(std::int64_t num_classes) {
+  double weights = 0;
+  for (const ConvLayer& layer : retinanet_layers(num_classes)) {
+    weights += static_cast<double>(layer.weight_count());
+  }
+  return weights;
+}
+
+}  // namespace
+
 // Fitted to the allocator's peak over five steps from 256x256 to 800x800, 10 and 264 classes, batch
 // 1 and 3, where it is within 3 %: the outputs of trainable layers are kept 1.16 times, the focal
 // loss keeps 9 copies of all logits and makes 7.4 more of one image's. Weights count four times
@@ -41,11 +53,8 @@ Cost retinanet_cost(std::int64_t batch, std::int64_t height, std::int64_t width,
 // 5 % are added.
 double retinanet_memory_bytes(std::int64_t batch, std::int64_t height, std::int64_t width,
                               std::int64_t num_classes, std::int64_t boxes) {
-  double weights = 0;
+  const double weights = weight_count(num_classes);
   double activations = 0;
-  for (const ConvLayer& layer : retinanet_layers(num_classes)) {
-    weights += static_cast<double>(layer.weight_count());
-  }
   for (const ConvolutionCall& call : retinanet_calls(batch, height, width, num_classes)) {
     const bool logits = call.layer.out_channels == kAnchorsPerLocation * num_classes;
     if (call.layer.trainable && !logits) activations += call.output_elements();
@@ -56,6 +65,10 @@ double retinanet_memory_bytes(std::int64_t batch, std::int64_t height, std::int6
   // The matcher's IoU matrix and what it is made from, before the loss of that image.
   const double matcher = 12 * static_cast<double>(boxes) * anchors;
   return 1.05 * 4 * (4 * weights + 1.16 * activations + std::max(focal_loss, matcher));
+}
+
+double retinanet_resident_bytes(std::int64_t num_classes) {
+  return 1.05 * 4 * 4 * weight_count(num_classes);
 }
 
 double physical_memory_bytes() {

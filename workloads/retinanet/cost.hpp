@@ -20,6 +20,10 @@ Cost retinanet_cost(std::int64_t batch, std::int64_t height, std::int64_t width,
 double retinanet_memory_bytes(std::int64_t batch, std::int64_t height, std::int64_t width,
                               std::int64_t num_classes, std::int64_t boxes);
 
+/// The part of it that stays between steps: weights, Adam's moments, and room for pictures that
+/// were decoded ahead.
+double retinanet_resident_bytes(std::int64_t num_classes);
+
 /// Installed memory of this machine.
 double physical_memory_bytes();
 

@@ -1,0 +1,25 @@
+// Where the measuring commands put their files, and what they exit with.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "harness/base/error.hpp"
+#include "harness/result/ablation.hpp"
+#include "harness/result/result.hpp"
+
+namespace harness {
+
+/// A folder that does not exist yet, runs/20260131-120000-NAME below the current one.
+std::filesystem::path new_run_folder(const std::string& name);
+
+/// 0 for a valid result or a dry run, 3 for an invalid or (with `strict`) a mistrusted one, 2 for
+/// an aborted one.
+ExitCode exit_code(const Status& status, bool strict);
+
+/// Writes to `wanted` and returns it. Where that fails (the disk that took the samples may be full
+/// by now) the result goes to the folder for temporary files, and Error says so.
+std::filesystem::path write_somewhere(const Result& result, const std::filesystem::path& wanted);
+std::filesystem::path write_somewhere(const Ablation& result, const std::filesystem::path& wanted);
+
+}  // namespace harness

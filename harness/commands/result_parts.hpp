@@ -1,0 +1,46 @@
+// What the measuring commands fill in alike: identity, division, judgement of the machine.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/result/result_common.hpp"
+#include "harness/run/rules.hpp"
+
+namespace harness {
+
+/// Where one run stands in its series.
+struct SeriesPosition {
+  std::string series_id{};
+  std::int64_t index = 1;
+  std::int64_t count = 1;
+};
+
+/// A random (version 4) UUID.
+std::string new_uuid();
+
+/// A new identity that starts now.
+Identity make_identity(const SeriesPosition& position,
+                       const std::vector<std::string>& command_line);
+
+RulesReference refer_to(const Rules& rules, const std::string& tier,
+                        const std::vector<Departure>& departures);
+
+/// Judged against `target`; `steps` were run before.
+QualityReport report_quality(const Quality& quality, std::optional<double> target,
+                             std::int64_t steps);
+
+/// Adds what `document`, the result's JSON form, breaks of `closed`, and derives division and
+/// equivalence. `asked` is the division that was asked for, or empty.
+void settle_division(RulesReference& reference, const Rules& rules,
+                     const std::vector<Constraint>& closed, const nlohmann::json& document,
+                     const std::string& asked);
+
+/// The status of a measurement that did not end by itself; `why` says what ended it.
+void mark_aborted(Status& status, const std::string& why);
+
+/// Mistrust and recommendations, from the machine's state before and after.
+void judge_machine(ResultCommon& result);
+
+}  // namespace harness

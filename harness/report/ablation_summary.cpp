@@ -1,0 +1,150 @@
+#include "harness/report/ablation_summary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "harness/base/text.hpp"
+#include "harness/report/verdict.hpp"
+
+namespace harness {
+namespace {
+
+// Three significant digits: 1.35, 13.5, 135.
+std::string ratio_digits(double ratio) {
+  const int decimals = ratio < 9.995 ? 2 : ratio < 99.95 ? 1 : 0;
+  return fmt::format("{:.{}f}", ratio, decimals);
+}
+
+std::string ratio_shown(const Variant& variant, const Speedup& speedup) {
+  if (!speedup.value || speedup.to == variant.name) return "-";
+  const Interval& value = *speedup.value;
+  if (!value.low || !value.high) return ratio_digits(value.center) + " [-, -]";
+  return fmt::format("{} [{}, {}]", ratio_digits(value.center), ratio_digits(*value.low),
+                     ratio_digits(*value.high));
+}
+
+std::string quality_shown(const std::optional<QualityReport>& quality) {
+  if (!quality) return "none";
+  if (!quality->passed) return "-";
+  return *quality->passed ? "met" : "MISSED";
+}
+
+void add_variants(std::string& text, const std::vector<Variant>& variants) {
+  constexpr const char* kRow = "{:<15} {:>10}  {:<17} {:<17} {:<17} {:>8} {:>7}\n";
+  text += "\n" + fmt::format(kRow, "variant", "median", "x first", "x previous", "x reference",
+                             "peak", "quality");
+  for (const Variant& variant : variants) {
+    const std::optional<double>& seconds = variant.median_seconds;
+    const std::optional<double>& bytes = variant.memory.peak_bytes;
+    text += fmt::format(
+        kRow, printable(variant.name, 15), seconds ? format_quantity(*seconds, "s") : "-",
+        ratio_shown(variant, variant.to_first), ratio_shown(variant, variant.to_previous),
+        ratio_shown(variant, variant.to_reference), bytes ? format_quantity(*bytes, "B") : "-",
+        quality_shown(variant.quality));
+  }
+}
+
+std::vector<std::string> phase_names(const std::vector<Variant>& variants) {
+  std::set<std::string> names;
+  for (const Variant& variant : variants) {
+    for (const VariantPhase& phase : variant.phases) names.insert(phase.name);
+  }
+  return {names.begin(), names.end()};
+}
+
+// A column for each phase.
+void add_phase_table(std::string& text, const std::vector<Variant>& variants,
+                     const std::vector<std::string>& names) {
+  text += fmt::format("\n{:<15}", "phase median");
+  for (const std::string& name : names) text += fmt::format(" {:>10}", printable(name, 10));
+  text += "\n";
+  for (const Variant& variant : variants) {
+    text += fmt::format("{:<15}", printable(variant.name, 15));
+    for (const std::string& name : names) {
+      const auto phase =
+          std::find_if(variant.phases.begin(), variant.phases.end(),
+                       [&](const VariantPhase& candidate) { return candidate.name == name; });
+      text += fmt::format(" {:>10}", phase == variant.phases.end()
+                                         ? "-"
+                                         : format_quantity(phase->median_seconds, "s"));
+    }
+    text += "\n";
+  }
+}
+
+// Too many for a table: the middle and the ends of each variant's speed-ups.
+void add_phase_ratios(std::string& text, const std::vector<Variant>& variants) {
+  text += "\nphases, x reference\n";
+  for (const Variant& variant : variants) {
+    double logarithms = 0;
+    std::vector<std::pair<double, std::string>> ratios;
+    for (const VariantPhase& phase : variant.phases) {
+      if (!phase.to_reference.value || phase.to_reference.to == variant.name) continue;
+      ratios.emplace_back(phase.to_reference.value->center, phase.name);
+      logarithms += std::log(ratios.back().first);
+    }
+    if (ratios.empty()) continue;
+    const auto [least, most] = std::minmax_element(ratios.begin(), ratios.end());
+    text += fmt::format("{:<15} geometric mean {} of {}, least {} ({}), most {} ({})\n",
+                        printable(variant.name, 15),
+                        ratio_digits(std::exp(logarithms / static_cast<double>(ratios.size()))),
+                        ratios.size(), ratio_digits(least->first), printable(least->second, 40),
+                        ratio_digits(most->first), printable(most->second, 40));
+  }
+}
+
+void add_phases(std::string& text, const std::vector<Variant>& variants) {
+  constexpr std::size_t kMostColumns = 7;
+  const std::vector<std::string> names = phase_names(variants);
+  if (names.empty()) return;
+  if (names.size() <= kMostColumns) {
+    add_phase_table(text, variants, names);
+  } else {
+    add_phase_ratios(text, variants);
+  }
+}
+
+void add_notes(std::string& text, const Ablation& ablation) {
+  text +=
+      "x: times faster, the median over the rounds with its 95 % interval. previous: the variant "
+      "it builds\non, which stands above it";
+  for (std::size_t i = 1; i < ablation.variants.size(); ++i) {
+    const Variant& variant = ablation.variants[i];
+    const std::string& to = variant.to_previous.to;
+    if (to.empty() || to == ablation.variants[i - 1].name) continue;
+    text += fmt::format(" ({}: on {})", printable(variant.name, 40), printable(to, 40));
+  }
+  text += ". reference: reference kernels under the same\nallocator and precision.\n";
+  const bool any_interval = std::any_of(
+      ablation.variants.begin(), ablation.variants.end(),
+      [](const Variant& variant) { return variant.to_first.value && variant.to_first.value->low; });
+  if (!any_interval) text += "note: an interval needs 6 timed rounds\n";
+  for (const LeftOut& item : ablation.left_out) {
+    text += fmt::format("left out {}: {}\n", printable(item.name, 40), printable(item.reason));
+  }
+}
+
+}  // namespace
+
+std::string render_summary(const Ablation& ablation) {
+  std::string text = fmt::format(
+      "{} {} · ablation of {} variants · {} rounds after {} of warm-up · division {}\n",
+      printable(ablation.rules.workload, 40), printable(ablation.rules.version, 16),
+      ablation.variants.size(), setting_text(ablation.settings, "rounds"),
+      setting_text(ablation.settings, "warmup_rounds"), printable(ablation.rules.division, 16));
+  text += fmt::format("batch {} · threads {} · seed {}\n",
+                      setting_text(ablation.settings, "batch_size"),
+                      setting_text(ablation.settings, "threads"), ablation.seeds.run);
+  if (ablation.dataset) text += fmt::format("data {}\n", printable(ablation.dataset->name, 80));
+  add_variants(text, ablation.variants);
+  add_notes(text, ablation);
+  add_phases(text, ablation.variants);
+  return text + verdict_text(ablation);
+}
+
+}  // namespace harness

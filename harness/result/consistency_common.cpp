@@ -1,0 +1,176 @@
+#include "harness/result/consistency_common.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "harness/result/canonical_json.hpp"
+#include "harness/result/consistency.hpp"
+
+namespace harness {
+namespace {
+
+using nlohmann::json;
+
+// Order statistics come back exactly. The slack is for the binomial distribution and for quotients,
+// which another library version may round otherwise.
+constexpr double kSlack = 1e-9;
+
+std::string shown(const std::optional<double>& value) {
+  return value ? number_text(*value) : "null";
+}
+
+void check_identity(const Identity& identity, ProblemList& problems) {
+  problems.expect(identity.run_index <= identity.run_count, "/identity/run_index",
+                  fmt::format("{} is over run_count {}", identity.run_index, identity.run_count));
+  // Both have one fixed form in UTC, so the order of the texts is that of the times.
+  problems.expect(identity.started_at <= identity.ended_at, "/identity/ended_at",
+                  identity.ended_at + " is before started_at " + identity.started_at);
+}
+
+void check_division(const ResultCommon& common, ProblemList& problems) {
+  const RulesReference& rules = common.rules;
+  const bool closed = rules.division == "closed";
+  problems.expect(!closed || rules.departures.empty(), "/workload/division",
+                  "closed, with departures from the rules");
+  // Whoever asks for the open division gets it, departures or not.
+  const auto asked = common.settings.requested.find("division");
+  problems.expect(closed || !rules.departures.empty() ||
+                      (asked != common.settings.requested.end() && *asked == "open"),
+                  "/workload/division",
+                  "open, without a departure and without having asked for it");
+  problems.expect(!rules.mlperf_equivalent || closed, "/workload/mlperf_equivalent",
+                  "true, although the run departs from the rules");
+}
+
+void check_status(const Status& status, ProblemList& problems) {
+  problems.expect(status.state != RunState::kValid || status.violations.empty(), "/status/state",
+                  "valid, with violations listed");
+  problems.expect(status.state != RunState::kInvalid || !status.violations.empty(), "/status/state",
+                  "invalid, without a violation");
+  problems.expect(status.mistrusted != status.mistrust_reasons.empty(), "/status/mistrusted",
+                  status.mistrusted ? "true, without a reason" : "false, with reasons listed");
+}
+
+/// Looks for nulls without a reason.
+class NullFinder {
+ public:
+  NullFinder(const json& document, ProblemList& problems)
+      : document_(document), problems_(problems) {}
+
+  void find() {
+    for (const auto& [key, part] : document_.items()) {
+      const std::string path = "/" + pointer_step(key);
+      if (part.is_null()) {
+        problems_.expect(listed(document_, key), path, "null, without a reason in 'missing'");
+      } else if (key == "environment") {
+        for (const auto& [when, state] : part.items()) {
+          nulls(state, fmt::format("{}/{}", path, when), state, "");
+        }
+      } else if (key != "settings") {
+        // Null among the settings is a value of its own: "no such limit or choice".
+        nulls(part, path, part, "");
+      }
+    }
+  }
+
+ private:
+  static bool listed(const json& object, const std::string& key) {
+    const auto missing = object.find("missing");
+    return missing != object.end() && missing->is_object() && missing->contains(key);
+  }
+
+  // A null needs its reason: beside it, or under its dotted name with the section's other reasons.
+  bool explained(const json& parent, const std::string& key, const json& section,
+                 const std::string& dotted) const {
+    // A reason is itself null where nothing went wrong.
+    return key == "reason" || listed(parent, key) || listed(section, dotted) ||
+           (key == "value" && parent.contains("reason"));
+  }
+
+  // As deep as the document is nested, which the reader bounds.
+  void nulls(const json& value, const std::string& path, const json& section,
+             const std::string& dotted) {
+    if (!value.is_structured()) return;
+    std::size_t index = 0;
+    for (auto child = value.begin(); child != value.end(); ++child, ++index) {
+      const bool object = value.is_object();
+      if (!child->is_structured() && !(object && child->is_null())) continue;
+      const std::string name = object ? child.key() : std::to_string(index);
+      const std::string child_path = fmt::format("{}/{}", path, pointer_step(name));
+      const std::string child_dotted = dotted.empty() ? name : fmt::format("{}.{}", dotted, name);
+      if (child->is_structured()) {
+        nulls(*child, child_path, section, child_dotted);
+      } else {
+        problems_.expect(explained(value, name, section, child_dotted), child_path,
+                         "null, without a reason in 'missing'");
+      }
+    }
+  }
+
+  const json& document_;
+  ProblemList& problems_;
+};
+
+}  // namespace
+
+bool nearly_equal(double a, double b) {
+  return std::abs(a - b) <= kSlack * std::max(std::abs(a), std::abs(b));
+}
+
+void ProblemList::expect(bool holds, const std::string& path, std::string reason) {
+  if (!holds && problems_.size() < kMostProblems) problems_.push_back({path, std::move(reason)});
+}
+
+void ProblemList::expect_same(const std::string& path, const std::optional<double>& stored,
+                              const std::optional<double>& computed) {
+  const bool same =
+      stored.has_value() == computed.has_value() && (!stored || nearly_equal(*stored, *computed));
+  if (same) return;
+  expect(false, path, fmt::format("{}, but the samples give {}", shown(stored), shown(computed)));
+}
+
+void ProblemList::expect_same_bounds(const std::string& path, const Interval& stored,
+                                     const Interval& computed) {
+  expect_same(path + "/low", stored.low, computed.low);
+  expect_same(path + "/high", stored.high, computed.high);
+  expect_same(path + "/confidence", stored.confidence, computed.confidence);
+}
+
+void check_common(const ResultCommon& common, const json& document, ProblemList& problems) {
+  check_identity(common.identity, problems);
+  check_division(common, problems);
+  check_status(common.status, problems);
+  NullFinder(document, problems).find();
+}
+
+void check_quality(const QualityReport& report, const std::string& path, ProblemList& problems) {
+  for (std::size_t i = 0; i < report.quality.checks.size(); ++i) {
+    const Check& check = report.quality.checks[i];
+    const bool passes = check.error && *check.error <= check.tolerance;
+    problems.expect(check.passed == passes, fmt::format("{}/checks/{}/passed", path, i),
+                    check.passed ? "true, with an error over the tolerance"
+                                 : "false, with an error within the tolerance");
+  }
+  const std::optional<bool> passed = quality_passed(report.quality, report.target);
+  const auto text = [](const std::optional<bool>& value) {
+    return value ? (*value ? "true" : "false") : "null";
+  };
+  problems.expect(
+      report.passed == passed, path + "/passed",
+      fmt::format("{}, but value, target and checks give {}", text(report.passed), text(passed)));
+}
+
+std::optional<bool> quality_passed(const Quality& quality, std::optional<double> target) {
+  const bool checks = std::all_of(quality.checks.begin(), quality.checks.end(),
+                                  [](const Check& check) { return check.passed; });
+  if (!checks) return false;
+  if (!target) return quality.checks.empty() ? std::nullopt : std::optional(true);
+  if (!quality.value) return false;
+  return quality.direction == Direction::kLower ? *quality.value <= *target
+                                                : *quality.value >= *target;
+}
+
+}  // namespace harness

@@ -1,0 +1,105 @@
+// What every kind of result file holds: which run it was, under which rules, on which machine, and
+// what it is worth.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/base/types.hpp"
+
+namespace harness {
+
+inline constexpr const char* kUnverifiedNotice = "Result not verified by MLCommons Association.";
+
+/// A rule that was broken. `path` points into the result (`settings.effective.batch_size`).
+struct Violation {
+  std::string rule{};
+  std::string path{};
+  std::string expected{};
+  std::string actual{};
+  std::string hint{};
+};
+
+/// A setting that differs from rules/W.json; any departure makes the division `open`.
+struct Departure {
+  std::string path{};
+  std::string expected{};
+  std::string actual{};
+};
+
+enum class RunState { kValid, kInvalid, kAborted, kDryRun };
+
+struct Status {
+  RunState state = RunState::kAborted;
+  bool mistrusted = false;
+  std::vector<std::string> mistrust_reasons{};
+  std::vector<Violation> violations{};
+  std::vector<std::string> recommendations{};
+};
+
+struct Identity {
+  std::string uuid{};
+  std::string series_id{};
+  std::int64_t run_index = 1;  ///< 1-based within the series
+  std::int64_t run_count = 1;
+  std::string started_at{};  ///< UTC, 2026-01-31T12:00:00.123Z
+  std::string ended_at{};
+  std::string harness_version{};
+  std::string git_commit{};
+  bool git_dirty = false;
+  std::vector<std::string> command_line{};
+};
+
+struct RulesReference {
+  std::string workload{};
+  std::string file{};  ///< rules/NAME.json
+  std::string version{};
+  std::string sha256{};
+  std::string tier{};
+  std::string division{};  ///< closed | open
+  std::vector<Departure> departures{};
+  bool mlperf_equivalent = false;
+};
+
+/// What was asked for and what was used, by the names of the command line with '_' for '-'
+/// (batch_size, threads, cpus, precision, allocator, warmup_steps, min_steps, ...);
+/// `set` in either holds the workload's own KEY=VALUE settings.
+struct Settings {
+  nlohmann::json requested = nlohmann::json::object();
+  nlohmann::json effective = nlohmann::json::object();
+};
+
+struct Memory {
+  std::optional<double> peak_bytes{};
+  std::string source{};
+  std::string reason{};
+};
+
+struct QualityReport {
+  Quality quality{};
+  std::optional<double> target{};
+  std::optional<bool> passed{};
+  std::optional<std::int64_t> reached_at_step{};
+};
+
+/// The part that all kinds share; each kind adds what it measured.
+struct ResultCommon {
+  Identity identity{};
+  RulesReference rules{};
+  Settings settings{};
+  Seeds seeds{};
+  std::optional<Artifact> dataset{};
+  std::vector<Artifact> weights{};
+  std::map<std::string, std::string> hyperparameters{};
+  nlohmann::json system = nlohmann::json::object();              ///< system::capture()
+  nlohmann::json environment_before = nlohmann::json::object();  ///< system::environment()
+  nlohmann::json environment_after = nlohmann::json::object();
+  nlohmann::json preparation = nlohmann::json::object();  ///< seconds of data, cache_clear, init
+  Status status{};
+};
+
+}  // namespace harness

@@ -1,0 +1,21 @@
+// Which implementation each operator takes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/run/workload.hpp"
+
+namespace harness {
+
+/// `value` if it is among `known`; throws Error, naming the option and the nearest names, if not.
+std::string choose_known(const char* option, const std::string& value,
+                         const std::vector<std::string>& known);
+
+/// Parses `reference`, `custom` or `OP=IMPL,OP=IMPL` against the operators of a workload. An
+/// operator without the named set, or whose implementation cannot run on this machine, keeps
+/// `reference`; asking for a set that no operator has or can run is an error, and so is asking for
+/// a single implementation that cannot run here.
+KernelSet parse_kernels(const std::string& text, const std::vector<OperatorInfo>& operators);
+
+}  // namespace harness

@@ -1,0 +1,57 @@
+// What a measuring command leaves behind, and what it says when it refuses.
+#pragma once
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "harness/base/files.hpp"
+#include "tests/process.hpp"
+
+namespace harness {
+
+inline std::vector<std::filesystem::path> files_ending(const std::filesystem::path& folder,
+                                                       const std::string& extension) {
+  std::vector<std::filesystem::path> files;
+  if (!std::filesystem::exists(folder)) return files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() == extension) files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+inline std::vector<nlohmann::json> lines_of(const std::filesystem::path& file) {
+  std::vector<nlohmann::json> lines;
+  std::ifstream stream(file);
+  for (std::string line; std::getline(stream, line);) lines.push_back(nlohmann::json::parse(line));
+  return lines;
+}
+
+/// Waits until a run in `out` has measured something, half a minute at most.
+inline void wait_for_first_step(const std::filesystem::path& out) {
+  for (int i = 0; i < 3000; ++i) {
+    for (const std::filesystem::path& file : files_ending(out, ".jsonl")) {
+      if (read_file(file, 64 << 20).find("\"event\":\"step\"") != std::string::npos) return;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  FAIL("no step was measured in " << out);
+}
+
+/// One line on stderr that starts as all errors do, and nothing else there.
+inline void check_one_error(const Outcome& outcome, int code, const std::string& part) {
+  CAPTURE(outcome.out, outcome.err);
+  CHECK(outcome.code == code);
+  CHECK_THAT(outcome.err, Catch::StartsWith("harness: "));
+  CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
+  CHECK_THAT(outcome.err, Catch::Contains(part));
+}
+
+}  // namespace harness
