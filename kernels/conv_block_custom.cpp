@@ -62,7 +62,10 @@ class ConvBlockFunction : public torch::autograd::Function<ConvBlockFunction> {
     const variable_list saved = context->get_saved_variables();
     const at::Tensor& input = saved[0];
     const ConvolutionWeights weights{saved[1], saved[2]};
-    auto& convolution = *reinterpret_cast<Convolution*>(context->saved_data["convolution"].toInt());
+    // The pointer that forward() put there; what it points to lives as long as the program.
+    const int64_t address = context->saved_data["convolution"].toInt();
+    auto& convolution =
+        *reinterpret_cast<Convolution*>(address);  // NOLINT(performance-no-int-to-ptr)
     const ConvolutionShape& shape = convolution.shape();
 
     at::Tensor gradient = channels_last(gradients[0].to(shape.type));

@@ -97,7 +97,7 @@ inline void write_run(const TapRow* rows, int row_count, const float* packed, __
   for (int p = 0; p < Run; ++p) written[p] = sums[p];
 }
 
-constexpr int kLongestRun = 14;
+constexpr Int kLongestRun = 14;
 
 using WriteRun = void (*)(const TapRow*, int, const float*, __m512, Int, __m512*);
 
@@ -118,7 +118,7 @@ inline WriteRun run_of(Int length) {
       WriteRun runs[kLongestRun];
     };
     return Table{{write_run_or_null<Direction, Group, Stride, Less + 1>()...}};
-  }(std::make_integer_sequence<int, kLongestRun>());
+  }(std::make_integer_sequence<int, static_cast<int>(kLongestRun)>());
   return kRuns.runs[length - 1];
 }
 
@@ -190,6 +190,8 @@ void pass(const GroupedConvShape& shape, const float* read, const float* mask, I
   }
 }
 
+constexpr int smaller(int a, int b) { return a < b ? a : b; }
+
 // Sums of one row: 3 horizontal taps x `Part` channels of the input, 16 of the output.
 template <int Group, int Stride, int Part>
 inline void weights_of_row(const float* pixels, const float* gradients, Int out_width, int from,
@@ -234,7 +236,8 @@ inline void weights_of_row(const float* pixels, const float* gradients, Int out_
 template <int Group, int Stride, class Value>
 void backward_weights(const GroupedConvShape& shape, const Value* input, const Value* gradient,
                       const Value* activated, const float* scale, float* result) {
-  constexpr int kPart = Group < 8 ? Group : 8;
+  constexpr int kMostInRegisters = 8;
+  constexpr int kPart = smaller(Group, kMostInRegisters);
   const Int out_height = shape.out_height();
   const Int out_width = shape.out_width();
 #pragma omp parallel
@@ -351,7 +354,7 @@ void grouped_backward_weights(const GroupedConvShape& shape, bool bf16, const vo
           shape, static_cast<const Value*>(input), static_cast<const Value*>(grad_output),
           static_cast<const Value*>(activated), scale, grad_weights);
     };
-    if (bf16) {
+    if (bf16) {  // NOLINT(bugprone-branch-clone): two types, two instances
       run(Bf16());
     } else {
       run(float());

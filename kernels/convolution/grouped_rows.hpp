@@ -10,12 +10,13 @@
 #include <cstdlib>
 
 namespace harness::kernels {
+// NOLINTBEGIN(misc-definitions-in-headers): one file includes it, see above.
 namespace {
 
-constexpr int kLanes = 16;
-constexpr int kTaps = 3;         // in each direction
-constexpr int kRowsOfTask = 32;  // output rows; a task reads up to two more
-constexpr int kRing = 4;         // packed rows that are kept
+constexpr std::int64_t kLanes = 16;
+constexpr std::int64_t kTaps = 3;         // in each direction
+constexpr std::int64_t kRowsOfTask = 32;  // output rows; a task reads up to two more
+constexpr std::int64_t kRing = 4;         // packed rows that are kept
 
 using Bf16 = std::uint16_t;
 using Int = std::int64_t;
@@ -47,7 +48,7 @@ inline __m512 spread(const float* pixel, int i) {
 
 // Channels that the 16 lanes of a slice read.
 template <int Group>
-constexpr int kDepth = Group > kLanes ? Group : kLanes;
+constexpr std::int64_t kDepth = Group > kLanes ? Group : kLanes;
 
 template <int Group>
 inline Int first_channel(Int slice) {
@@ -115,5 +116,6 @@ class Rows {
 };
 
 }  // namespace
+// NOLINTEND(misc-definitions-in-headers)
 }  // namespace harness::kernels
 #endif

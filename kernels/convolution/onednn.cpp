@@ -98,7 +98,7 @@ class OnednnConvolution final : public Convolution {
   at::Tensor forward(const at::Tensor& input, const ConvolutionWeights& weights,
                      const at::Tensor& bias, const at::Tensor& residual) override {
     const at::Tensor prepared = in_layout(weights, forward_.weights_desc());
-    const at::Tensor output = empty_output();
+    at::Tensor output = empty_output();
     std::unordered_map<int, Memory> arguments{
         {DNNL_ARG_SRC, as_memory(forward_.src_desc(), input)},
         {DNNL_ARG_WEIGHTS, as_memory(forward_.weights_desc(), prepared)},
@@ -115,7 +115,7 @@ class OnednnConvolution final : public Convolution {
   at::Tensor backward_data(const at::Tensor& grad_output, const at::Tensor& /*activated*/,
                            const ConvolutionWeights& weights) override {
     const at::Tensor prepared = in_layout(weights, data_.weights_desc());
-    const at::Tensor grad_input = empty_input();
+    at::Tensor grad_input = empty_input();
     execute(run_data_,
             {{DNNL_ARG_DIFF_DST, as_memory(data_.diff_dst_desc(), grad_output)},
              {DNNL_ARG_WEIGHTS, as_memory(data_.weights_desc(), prepared)},
@@ -127,7 +127,7 @@ class OnednnConvolution final : public Convolution {
   at::Tensor backward_weights(const at::Tensor& input, const at::Tensor& grad_output,
                               const at::Tensor& /*activated*/, const ConvolutionWeights& weights,
                               const at::Tensor& grad_bias) override {
-    const at::Tensor gradient = empty_weights();
+    at::Tensor gradient = empty_weights();
     at::Tensor blocked = gradient;
     if (unpack_) {
       const auto bytes = static_cast<int64_t>(weights_.diff_weights_desc().get_size());
@@ -163,7 +163,7 @@ class OnednnConvolution final : public Convolution {
       if (weights.scale.defined()) source = source * weights.scale.view({-1, 1, 1, 1});
       const Memory::desc plain = plain_weights(shape());
       if (plain == wanted) return source;
-      const at::Tensor target = at::empty({static_cast<int64_t>(wanted.get_size())}, at::kByte);
+      at::Tensor target = at::empty({static_cast<int64_t>(wanted.get_size())}, at::kByte);
       Memory from = as_memory(plain, source);
       Memory to = as_memory(wanted, target);
       dnnl::reorder(from, to).execute(stream(), from, to);

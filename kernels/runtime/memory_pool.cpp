@@ -26,7 +26,8 @@ MemoryPool::MemoryPool(std::size_t capacity_bytes) {
     if (range == MAP_FAILED) continue;
     mapping_ = range;
     capacity_ = wanted;
-    base_ = reinterpret_cast<char*>(round_up(reinterpret_cast<std::uintptr_t>(range), kHugePage));
+    const auto address = reinterpret_cast<std::uintptr_t>(range);
+    base_ = static_cast<char*>(range) + (round_up(address, kHugePage) - address);
     madvise(base_, capacity_, MADV_HUGEPAGE);  // advice: without it, ordinary pages
     insert_free(0, capacity_);
     return;

@@ -256,7 +256,7 @@ double ConvProblem::output_elements() const {
 }
 
 double ConvProblem::weight_elements() const {
-  return static_cast<double>(out_channels * (in_channels / groups)) *
+  return static_cast<double>(out_channels) * static_cast<double>(in_channels / groups) *
          static_cast<double>(kernel_height * kernel_width);
 }
 
