@@ -60,7 +60,7 @@ std::pair<at::Tensor, at::Tensor> fold(const FrozenBatchNorm& norm) {
   std::erase_if(*known, [](const auto& entry) { return entry.second.state.parts[0].expired(); });
   const at::NoGradGuard no_grad;
   const at::Tensor scale = norm.weight * (norm.running_var + norm.eps).rsqrt();
-  const std::pair<at::Tensor, at::Tensor> values{scale, norm.bias - norm.running_mean * scale};
+  std::pair<at::Tensor, at::Tensor> values{scale, norm.bias - norm.running_mean * scale};
   known->insert_or_assign(norm.weight.unsafeGetTensorImpl(), Folded{state_of(norm), values});
   return values;
 }

@@ -28,7 +28,7 @@ struct Forward {
     return q - Stride * p;
   }
   template <int Stride, int Run>
-  static constexpr int kReads = Stride * (Run - 1) + kTaps;
+  static constexpr int kReads = Stride * (Run - 1) + static_cast<int>(kTaps);
   template <int Stride>
   static Int start(Int first) {
     return first * Stride;
@@ -81,7 +81,7 @@ inline void write_run(const TapRow* rows, int row_count, const float* packed, __
   for (int p = 0; p < Run; ++p) sums[p] = start;
   for (int r = 0; r < row_count; ++r) {
     const float* pixels = rows[r].row + Direction::template start<Stride>(first) * kDepth<Group>;
-    const float* tap_weights = packed + rows[r].tap * Group * kTaps * kLanes;
+    const float* tap_weights = packed + rows[r].tap * kTaps * kLanes * Group;
     for (int i = 0; i < Group; ++i) {
       const __m512 weights[kTaps] = {load(tap_weights + (i * kTaps + 0) * kLanes),
                                      load(tap_weights + (i * kTaps + 1) * kLanes),
@@ -159,7 +159,7 @@ void pass(const GroupedConvShape& shape, const float* read, const float* mask, I
           Int read_width, const Write& what, float* write, Int write_height, Int write_width) {
   const Int slices = shape.channels / kLanes;
   const Int chunks = (write_height + kRowsOfTask - 1) / kRowsOfTask;
-  const Int weights_of_slice = 9 * Group * kLanes;
+  const Int weights_of_slice = 9 * kLanes * Group;
 #pragma omp parallel
   {
     Rows<float, kDepth<Group>> rows(read, mask, read_height, read_width, shape.channels);
@@ -245,7 +245,7 @@ void backward_weights(const GroupedConvShape& shape, const Value* input, const V
     Rows<Value, kDepth<Group>> inputs(input, nullptr, shape.in_height, shape.in_width,
                                       shape.channels);
     Rows<Value, kLanes> gradients(gradient, activated, out_height, out_width, shape.channels);
-    alignas(64) float sums[9 * Group * kLanes];
+    alignas(64) float sums[9 * kLanes * Group];
 #pragma omp for schedule(static)
     for (Int slice = 0; slice < shape.channels / kLanes; ++slice) {
       for (float& sum : sums) sum = 0;
@@ -259,7 +259,7 @@ void backward_weights(const GroupedConvShape& shape, const Value* input, const V
             if (row == nullptr) continue;
             for (int from = 0; from < Group; from += kPart) {
               weights_of_row<Group, Stride, kPart>(row, gradient_row, out_width, from,
-                                                   sums + tap * Group * kTaps * kLanes);
+                                                   sums + tap * kTaps * kLanes * Group);
             }
           }
         }
@@ -269,7 +269,8 @@ void backward_weights(const GroupedConvShape& shape, const Value* input, const V
         const float factor = scale != nullptr ? scale[out] : 1.0F;
         for (int tap = 0; tap < 9; ++tap) {
           for (int i = 0; i < Group; ++i) {
-            const float* sum = sums + ((tap / 3 * Group + i) * kTaps + tap % 3) * kLanes + lane;
+            const float* sum =
+                sums + ((tap / kTaps * Group + i) * kTaps + tap % kTaps) * kLanes + lane;
             result[(out * 9 + tap) * Group + i] = *sum * factor;
           }
         }
