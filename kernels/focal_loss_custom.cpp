@@ -49,20 +49,19 @@ int64_t rows_an_image(const at::Tensor& level, int64_t classes) {
 }
 
 void check_level(const at::Tensor& level, const FocalLossArguments& arguments) {
-  require(level.dim() == 4 && level.size(1) % arguments.classes == 0,
+  require(level.scalar_type() == at::kFloat || level.scalar_type() == at::kBFloat16,
+          std::string("focal-loss=custom takes fp32 or bf16 logits, not ") +
+              at::toString(level.scalar_type()));
+  require(level.dim() == 4 && level.sym_size(1) % arguments.classes == 0,
           "a head output must be (N, A*" + std::to_string(arguments.classes) + ", H, W)");
-  require(level.size(0) == static_cast<int64_t>(arguments.matched.size()) &&
+  require(level.sym_size(0) == static_cast<int64_t>(arguments.matched.size()) &&
               arguments.matched.size() == arguments.labels.size(),
           "focal-loss needs matched ids and labels for each image");
-  require(
-      level.is_cpu() && (level.scalar_type() == at::kFloat || level.scalar_type() == at::kBFloat16),
-      std::string("focal-loss=custom takes fp32 or bf16 logits on the CPU, not ") +
-          at::toString(level.scalar_type()));
 }
 
 void check_ids(const at::Tensor& ids, const char* what) {
-  require(ids.dim() == 1 && ids.is_cpu() && ids.scalar_type() == at::kLong,
-          std::string(what) + " must be one-dimensional int64 on the CPU");
+  require(ids.dim() == 1 && ids.scalar_type() == at::kLong,
+          std::string(what) + " must be one-dimensional int64");
 }
 
 /// Counts the matched anchors and makes sure that each has a label, and each label a logit.
@@ -175,11 +174,12 @@ class FocalLossFunction : public torch::autograd::Function<FocalLossFunction> {
     // A compiler that traces this has no value to look at.
     const bool known = factor.is_cpu() && !at::isTensorSubclassLike(factor);
     const bool unchanged = known && factor.item<double>() == 1;
-    for (at::Tensor& gradient : gradients) {
-      if (gradient.numel() == 0) {
+    for (size_t i = 0; i < gradients.size(); ++i) {
+      at::Tensor& gradient = gradients[i];
+      if (!context->needs_input_grad(i)) {
         gradient.reset();
       } else if (!unchanged) {
-        gradient = known && !keep ? gradient.mul_(factor) : gradient * factor.to(gradient.dtype());
+        gradient = known && !keep ? gradient.mul_(factor) : gradient * factor;
       }
     }
     gradients.emplace_back();  // of `compute`
@@ -189,22 +189,43 @@ class FocalLossFunction : public torch::autograd::Function<FocalLossFunction> {
 
 }  // namespace
 
-FocalLossResult focal_loss_and_gradients(const FocalLossArguments& arguments,
-                                         const std::vector<bool>& wanted) {
+void check_focal_loss(const FocalLossArguments& arguments, const std::vector<bool>& wanted) {
   require(arguments.classes > 0 && !arguments.levels.empty() && !arguments.matched.empty(),
           "focal-loss needs levels, images and classes");
   require(arguments.gamma >= 0 && std::isfinite(arguments.gamma) && std::isfinite(arguments.alpha),
           "focal-loss needs a finite alpha and a finite gamma of at least 0");
+  require(wanted.size() == arguments.levels.size(), "focal-loss needs a level for each gradient");
+  const at::Device device = arguments.levels.front().device();
+  const auto check_device = [&](const at::Tensor& tensor) {
+    require(tensor.device() == device, "focal-loss needs all tensors on one device, not on " +
+                                           device.str() + " and " + tensor.device().str());
+  };
+  c10::SymInt anchors = 0;
+  for (const at::Tensor& level : arguments.levels) {
+    check_device(level);
+    check_level(level, arguments);
+    anchors += level.sym_size(1) / arguments.classes * level.sym_size(2) * level.sym_size(3);
+  }
+  for (size_t i = 0; i < arguments.matched.size(); ++i) {
+    check_device(arguments.matched[i]);
+    check_device(arguments.labels[i]);
+    check_ids(arguments.matched[i], "matched ids");
+    check_ids(arguments.labels[i], "labels");
+    require(arguments.matched[i].sym_size(0) == anchors, "focal-loss needs a matched id an anchor");
+  }
+}
+
+FocalLossResult focal_loss_and_gradients(const FocalLossArguments& arguments,
+                                         const std::vector<bool>& wanted) {
+  check_focal_loss(arguments, wanted);
+  require(arguments.levels.front().is_cpu(), "focal-loss=custom takes tensors on the CPU");
   std::vector<at::Tensor> levels;
   FocalLossResult result;
-  int64_t anchors = 0;
   int64_t gradient_bytes = 0;
   for (size_t i = 0; i < arguments.levels.size(); ++i) {
-    check_level(arguments.levels[i], arguments);
     levels.push_back(arguments.levels[i].contiguous(at::MemoryFormat::ChannelsLast));
-    result.gradients.push_back(wanted.at(i) ? at::empty_like(levels[i])
-                                            : at::empty({0}, levels[i].options()));
-    anchors += rows_an_image(levels[i], arguments.classes);
+    result.gradients.push_back(wanted[i] ? at::empty_like(levels[i], at::MemoryFormat::ChannelsLast)
+                                         : at::empty({0}, levels[i].options()));
     gradient_bytes += static_cast<int64_t>(result.gradients[i].nbytes());
   }
 
@@ -212,9 +233,6 @@ FocalLossResult focal_loss_and_gradients(const FocalLossArguments& arguments,
   std::vector<Image> images;
   const auto image_count = static_cast<double>(arguments.matched.size());
   for (size_t i = 0; i < arguments.matched.size(); ++i) {
-    check_ids(arguments.matched[i], "matched ids");
-    check_ids(arguments.labels[i], "labels");
-    require(arguments.matched[i].numel() == anchors, "focal-loss needs a matched id an anchor");
     ids.push_back(arguments.matched[i].contiguous());
     const at::Tensor& matched = ids.back();
     const at::Tensor labels = arguments.labels[i].contiguous();

@@ -16,9 +16,13 @@ struct FocalLossResult {
   std::vector<at::Tensor> gradients{};
 };
 
+/// Throws std::invalid_argument for arguments that do not belong together, as far as that shows
+/// without their values: for tensors of a compiler, which have none, too.
+void check_focal_loss(const FocalLossArguments& arguments, const std::vector<bool>& wanted);
+
 /// One pass over fp32 or bf16 logits, not differentiable by itself. `wanted`: per level whether its
 /// gradient is asked for. The result does not depend on the number of threads. Throws
-/// std::invalid_argument for arguments that do not belong together.
+/// std::invalid_argument as above, and for ids and labels that do not exist.
 FocalLossResult focal_loss_and_gradients(const FocalLossArguments& arguments,
                                          const std::vector<bool>& wanted);
 
