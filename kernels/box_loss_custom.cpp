@@ -22,6 +22,11 @@ using torch::autograd::variable_list;
 /// loss does not depend on the number of threads.
 constexpr int64_t kChunk = 2048;
 
+/// Ids to look at from which on more threads are worth waking; less is done in 0.1 ms.
+constexpr int64_t kWorthThreads = 1 << 18;
+/// Of a matched anchor, in ids.
+constexpr int64_t kMatchCost = 64;
+
 /// One level as anchors: number `first` onwards, `per_location` of them at each (y, x).
 struct Level {
   int64_t first = 0;
@@ -64,7 +69,7 @@ std::vector<std::vector<Match>> find_matches(const at::Tensor& matched, int64_t 
   const int64_t chunks = (count + kChunk - 1) / kChunk;
   std::vector<std::vector<Match>> found(static_cast<size_t>(chunks));
   int64_t highest = -1;
-#pragma omp parallel for reduction(max : highest)
+#pragma omp parallel for reduction(max : highest) if (count > kWorthThreads)
   for (int64_t chunk = 0; chunk < chunks; ++chunk) {
     const int64_t end = std::min(count, (chunk + 1) * kChunk);
     for (int64_t i = chunk * kChunk; i < end; ++i) {
@@ -151,7 +156,7 @@ class BoxLoss {
         Wide(1) / static_cast<Wide>(arguments_.matched.size()) / static_cast<Wide>(count);
     std::vector<double> sums(chunks.size());
     const auto* box_rows = static_cast<const float*>(boxes.const_data_ptr());
-#pragma omp parallel for
+#pragma omp parallel for if (count * kMatchCost > kWorthThreads)
     for (size_t i = 0; i < chunks.size(); ++i) {
       sums[i] = add_matches<T>(image, chunks[i], box_rows, static_cast<T>(share));
     }

@@ -30,6 +30,11 @@ const std::vector<Rule>& rules() {
        {"harness/base/", "harness/stats/", "harness/result/", "harness/report/"}},
       {"harness/commands/", {"harness/"}},
       {"harness/main.cpp", {"harness/commands/"}},
+      // A program, not a part: it measures the machine too, at a workload's shapes.
+      {"kernels/bench/",
+       {"kernels/", "harness/base/", "harness/system/", "workloads/retinanet/anchors.hpp",
+        "workloads/retinanet/architecture.hpp", "workloads/conv_blocks/block.hpp",
+        "workloads/conv_blocks/problems.hpp"}},
       {"kernels/", {"kernels/"}},
       {"workloads/",
        {"workloads/", "kernels/", "harness/base/", "harness/run/workload.hpp",
@@ -76,7 +81,9 @@ std::vector<std::string> include_violations(const std::string& path, std::string
     const bool ours = target.front() == '"' ||
                       begins_with_any(name, {"harness/", "workloads/", "kernels/", "tests/"});
     const bool tensors = begins_with_any(name, {"torch/", "ATen/", "c10/", "dnnl", "oneapi/"});
-    const bool forbidden = ours ? !begins_with_any(name, rule->allowed)
+    const bool bench =
+        name.starts_with("kernels/bench/") && !begins_with_any(path, {"kernels/bench/", "tests/"});
+    const bool forbidden = ours ? bench || !begins_with_any(name, rule->allowed)
                                 : tensors && rule->folder.starts_with("harness/");
     if (forbidden) found.push_back(path + " must not include " + std::string(target));
   }
@@ -121,6 +128,11 @@ TEST_CASE("the include checker catches planted violations", "[architecture]") {
   CHECK(violations("kernels/a.cpp", "#include <ATen/a.h>\n#include \"kernels/b.hpp\"\n") == 0);
   CHECK(violations("kernels/a.cpp", "#include \"harness/base/b.hpp\"") == 1);
   CHECK(violations("kernels/a.cpp", "#include \"workloads/b.hpp\"") == 1);
+  CHECK(violations("kernels/bench/a.cpp",
+                   "#include \"harness/system/affinity.hpp\"\n#include \"kernels/bench/b.hpp\"") ==
+        0);
+  CHECK(violations("kernels/bench/a.cpp", "#include \"harness/run/runner.hpp\"") == 1);
+  CHECK(violations("kernels/a.cpp", "#include \"kernels/bench/b.hpp\"") == 1);
   CHECK(violations("workloads/a.cpp", "#include \"harness/run/workload.hpp\"") == 0);
   CHECK(violations("workloads/a.cpp", "#include \"harness/run/runner.hpp\"") == 1);
   // Paths start at the root of the repository, and every folder has a rule.

@@ -17,6 +17,7 @@
 #include "kernels/runtime/stages.hpp"
 #include "kernels/runtime/threads.hpp"
 #include "kernels/runtime/versions.hpp"
+#include "workloads/conv_blocks/block.hpp"
 #include "workloads/conv_blocks/problems.hpp"
 #include "workloads/operator_infos.hpp"
 
@@ -30,55 +31,14 @@ constexpr std::size_t kLargestFile = 1 << 20;
 // bf16 shows up to 4e-3 on these shapes (see tests/conv_block_test.cpp), float32 up to 3e-7.
 constexpr double kTolerance[2] = {1e-5, 1e-2};
 
-struct Block {
-  ConvProblem problem{};
-  std::string forward{}, data{}, weights{};  ///< names of its phases
-  at::Tensor input{}, weight{}, gradient{};
-  std::optional<at::Tensor> bias{}, residual{};
-  kernels::FrozenBatchNorm norm{};
-
-  kernels::ConvBlockArguments arguments() const {
-    return {.input = input,
-            .weight = weight,
-            .bias = bias,
-            .norm = problem.norm ? &norm : nullptr,
-            .stride = problem.stride,
-            .padding = problem.padding,
-            .groups = problem.groups,
-            .relu = problem.relu,
-            .residual = residual};
-  }
+/// A block with the names of its phases.
+struct Block : ConvBlock {
+  std::string forward{}, data{}, weights{};
 };
 
-at::Tensor channels_last(at::IntArrayRef sizes) {
-  return at::randn(sizes).contiguous(at::MemoryFormat::ChannelsLast);
-}
-
-Block make_block(const ConvProblem& p, bool bf16) {
-  Block block{.problem = p,
-              .forward = p.name + ".forward",
-              .data = p.name + ".backward-data",
-              .weights = p.name + ".backward-weights"};
-  const auto type = bf16 ? at::kBFloat16 : at::kFloat;
-  const auto fan_in = p.weight_elements() / static_cast<double>(p.out_channels);
-  block.input = channels_last({p.batch, p.in_channels, p.in_height, p.in_width}).to(type);
-  block.weight =
-      channels_last({p.out_channels, p.in_channels / p.groups, p.kernel_height, p.kernel_width});
-  block.weight.div_(std::sqrt(fan_in));
-  const std::vector<std::int64_t> output{p.batch, p.out_channels, p.out_height, p.out_width};
-  if (p.residual) block.residual = channels_last(output).to(type);
-  if (p.bias) block.bias = at::randn({p.out_channels});
-  if (p.norm) {
-    const auto around = [&](double center) { return at::randn({p.out_channels}) * 0.1 + center; };
-    block.norm = {around(1), around(0), around(0), around(1).abs()};
-  }
-  if (p.trained) {
-    block.gradient = channels_last(output);
-    block.input.set_requires_grad(true);
-    block.weight.set_requires_grad(true);
-    if (block.bias) block.bias->set_requires_grad(true);
-  }
-  return block;
+Block make_block(const ConvProblem& problem, bool bf16) {
+  return {make_conv_block(problem, bf16), problem.name + ".forward",
+          problem.name + ".backward-data", problem.name + ".backward-weights"};
 }
 
 at::Tensor exact(const at::Tensor& tensor) {
