@@ -127,7 +127,7 @@ Options parse_options(int argc, char** argv) {
     } else if (argument.starts_with("--allocator=")) {
       options.allocator = value;
     } else {
-      refuse(argument, "unknown");
+      refuse(argument, "unknown, or not a value it takes");
     }
   }
   return options;
@@ -182,7 +182,7 @@ int run(int argc, char** argv) {
   }
   const std::size_t found = benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
-  if (found == 0) throw Error("--benchmark_filter", "matches nothing", "--benchmark_list_tests");
+  if (found == 0) return static_cast<int>(ExitCode::kUsage);  // it has said why
   // As of `harness verify`.
   return static_cast<int>(bench.has_failed() ? ExitCode::kInvalid : ExitCode::kOk);
 }
