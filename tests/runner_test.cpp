@@ -25,6 +25,7 @@ class Scripted : public Workload {
   }
   StepStats step() override {
     ++steps;
+    peak = 100;
     {
       const Phase phase = context_->phase("forward");
       now_ += 0.25;
@@ -38,11 +39,16 @@ class Scripted : public Workload {
     const double loss = steps == nan_at ? std::numeric_limits<double>::quiet_NaN() : 1.0 / steps;
     return {4, {{"total", loss}}};
   }
-  Quality evaluate() override { return {"score", Direction::kHigher, 0.75, "", {}}; }
+  Quality evaluate() override {
+    peak = 900;
+    return {"score", Direction::kHigher, 0.75, "", {}};
+  }
+  std::optional<double> peak_memory_bytes() const override { return peak; }
   Cost cost() const override { return {}; }
   std::map<std::string, std::string> hyperparameters() const override { return {}; }
 
   int steps = 0;
+  double peak = 0;
   int throw_at = 0;
   int nan_at = 0;
   std::filesystem::path data_root{};
@@ -95,6 +101,7 @@ TEST_CASE("steps, phases and losses become metrics with warm-up flagged", "[runn
   CHECK(*metric(record, "throughput.samples").samples[0].value == 4.0);
   CHECK(*metric(record, "loss.total").samples[3].value == 0.25);
   CHECK(record.quality->value == 0.75);
+  CHECK(record.peak_memory_bytes == 100);  // of the steps, not of the evaluation
   CHECK(record.preparation["data_seconds"] == 7.0);
   CHECK(record.preparation["init_seconds"] == 3.0);
 }

@@ -14,13 +14,13 @@
 #include "kernels/optimizer.hpp"
 #include "kernels/runtime/allocator.hpp"
 #include "kernels/runtime/threads.hpp"
-#include "kernels/runtime/versions.hpp"
 #include "workloads/data/data_source.hpp"
 #include "workloads/detection_batches.hpp"
 #include "workloads/operator_infos.hpp"
 #include "workloads/retinanet/cost.hpp"
 #include "workloads/retinanet/golden.hpp"
 #include "workloads/retinanet/model.hpp"
+#include "workloads/torch_workload.hpp"
 #include "workloads/weights_loading.hpp"
 
 namespace harness::workloads {
@@ -83,22 +83,7 @@ std::string hash_of(const ParameterStore& parameters) {
   return hash.hex();
 }
 
-/// Largest error of all checks as a share of its tolerance; empty when one is not finite.
-std::optional<double> worst_share(const std::vector<Check>& checks) {
-  double worst = 0;
-  for (const Check& check : checks) {
-    if (!check.error) return std::nullopt;
-    // A count that must be exact has tolerance 0: any error there is beyond every target.
-    if (check.tolerance > 0) {
-      worst = std::max(worst, *check.error / check.tolerance);
-    } else if (!check.passed) {
-      return std::nullopt;
-    }
-  }
-  return worst;
-}
-
-class RetinaNetTrain : public Workload {
+class RetinaNetTrain : public TorchWorkload {
  public:
   double estimate_memory(const WorkloadContext& context) override {
     settings_ = parse_settings(context.settings);
@@ -132,103 +117,65 @@ class RetinaNetTrain : public Workload {
     return true;
   }
 
-  void prepare(const WorkloadContext& context) override {
-    context_ = &context;
-    activate();
-    model_.emplace(RetinaNetConfig{kClasses, settings_.height, settings_.width,
-                                   context.precision == "bf16", context.kernels});
-    adam_step_ = kernels::optimizer_operator().select(context.kernels);
-    load_initial_weights();
-    adam_ = kernels::make_adam_state(model_->parameters().trainable());
-    batches_.emplace(data_->train, BatchOptions{context.batch_size, settings_.height,
-                                                settings_.width, context.seeds.data_order,
-                                                context.seeds.augmentation, settings_.workers});
-    kernels::reset_peak_memory();
-  }
-
-  void activate() override {
-    kernels::use_allocator(context_->allocator);
-    kernels::set_threads(context_->threads);
-    kernels::reset_peak_memory();
-  }
-
   StepStats step() override {
     Batch batch;
     {
-      const Phase phase = context_->phase("data");
+      const Phase phase = context().phase("data");
       batch = next_batch();
     }
     std::optional<HeadOutputs> outputs;
     {
-      const Phase phase = context_->phase("forward");
+      const Phase phase = context().phase("forward");
       outputs = model_->forward(batch.images);
     }
     std::optional<Losses> losses;
     {
-      const Phase phase = context_->phase("loss");
+      const Phase phase = context().phase("loss");
       losses = model_->loss(*outputs, batch.targets);
     }
     const at::Tensor total = losses->total();
     {
-      const Phase phase = context_->phase("backward");
+      const Phase phase = context().phase("backward");
       total.backward();
       outputs.reset();
     }
     {
-      const Phase phase = context_->phase("optimizer");
+      const Phase phase = context().phase("optimizer");
       adam_step_(adam_, learning_rate());
       kernels::clear_gradients(adam_);
     }
     ++iteration_;
-    return {context_->batch_size,
+    return {context().batch_size,
             {{"total", total.item<double>()},
              {"classification", losses->classification.item<double>()},
              {"box", losses->box.item<double>()}}};
   }
 
   Quality evaluate() override {
-    Quality quality{"golden-parity", Direction::kLower, std::nullopt, "", {}};
-    quality.checks =
-        verify_golden(context_->home / kBuiltInGolden, context_->kernels, context_->precision);
-    quality.value = worst_share(quality.checks);
-    if (!quality.value) quality.reason = "a quantity is not finite or a count differs";
-    return quality;
+    return share_of_tolerance(
+        "golden-parity",
+        verify_golden(context().home / kBuiltInGolden, context().kernels, context().precision));
   }
 
   Cost cost() const override {
-    if (context_ == nullptr) return {};
-    return retinanet_cost(context_->batch_size, settings_.height, settings_.width, kClasses,
-                          context_->precision == "bf16");
+    return retinanet_cost(context().batch_size, settings_.height, settings_.width, kClasses,
+                          bf16());
   }
 
   std::map<std::string, std::string> hyperparameters() const override {
     return {{"opt_name", "adam"},
-            {"opt_base_learning_rate", context_->settings.at("learning-rate")},
+            {"opt_base_learning_rate", context().settings.at("learning-rate")},
             {"opt_weight_decay", "0"},
-            {"opt_learning_rate_warmup_epochs", context_->settings.at("warmup-epochs")},
+            {"opt_learning_rate_warmup_epochs", context().settings.at("warmup-epochs")},
             {"opt_learning_rate_warmup_factor", "0.001"},
             {"gradient_accumulation_steps", "1"},
-            {"global_batch_size", std::to_string(context_->batch_size)},
+            {"global_batch_size", std::to_string(context().batch_size)},
             {"num_classes", std::to_string(kClasses)},
             {"frozen", "stem, layer1, batch norms"},
             {"memory_format", "channels_last"}};
   }
 
   std::vector<Artifact> weights() const override { return {weights_}; }
-
-  std::optional<double> peak_memory_bytes() const override {
-    return static_cast<double>(kernels::memory_counters().peak_bytes);
-  }
-
-  std::optional<double> memory_in_use_bytes() const override {
-    return static_cast<double>(kernels::memory_counters().current_bytes);
-  }
-
-  std::map<std::string, std::string> software() const override {
-    std::map<std::string, std::string> versions = kernels::library_versions();
-    versions["threads"] = std::to_string(kernels::threads());
-    return versions;
-  }
 
   std::vector<Check> verify(const std::filesystem::path& golden,
                             const WorkloadContext& context) override {
@@ -238,11 +185,22 @@ class RetinaNetTrain : public Workload {
   }
 
  private:
+  void build() override {
+    model_.emplace(
+        RetinaNetConfig{kClasses, settings_.height, settings_.width, bf16(), context().kernels});
+    adam_step_ = kernels::optimizer_operator().select(context().kernels);
+    load_initial_weights();
+    adam_ = kernels::make_adam_state(model_->parameters().trainable());
+    batches_.emplace(data_->train, BatchOptions{context().batch_size, settings_.height,
+                                                settings_.width, context().seeds.data_order,
+                                                context().seeds.augmentation, settings_.workers});
+  }
+
   void load_initial_weights() {
-    model_->parameters().set_initial_values(context_->seeds.weights);
+    model_->parameters().set_initial_values(context().seeds.weights);
     if (settings_.weights.empty()) {
       weights_ = {"initial weights",
-                  "seeded initialisation, seed " + std::to_string(context_->seeds.weights),
+                  "seeded initialisation, seed " + std::to_string(context().seeds.weights),
                   hash_of(model_->parameters()),
                   {}};
       return;
@@ -255,8 +213,8 @@ class RetinaNetTrain : public Workload {
   }
 
   Batch next_batch() {
-    if (!settings_.repeat_batch) return batches_->next(context_->interrupted);
-    if (!repeated_) repeated_ = batches_->next(context_->interrupted);
+    if (!settings_.repeat_batch) return batches_->next(context().interrupted);
+    if (!repeated_) repeated_ = batches_->next(context().interrupted);
     return *repeated_;
   }
 
@@ -271,7 +229,6 @@ class RetinaNetTrain : public Workload {
   }
 
   TrainSettings settings_;
-  const WorkloadContext* context_ = nullptr;
   std::shared_ptr<const DataSource> data_;  ///< shared between the variants of an ablation
   std::optional<RetinaNet> model_;
   kernels::AdamFn* adam_step_ = nullptr;

@@ -57,8 +57,13 @@ struct Cost {
   double step_bytes = 0;  ///< compulsory traffic: each operand read once, each result written once
   std::int64_t convolution_calls = 0;  ///< forward convolutions in a step
   std::string precision{};  ///< the data type the FLOPs run in, to pick the peak to compare with
-  /// Of phases that are of interest one by one; their time is the metric time.phase.NAME.
+  /// Of phases that are of interest one by one; their time is the metric time.phase.NAME. Bytes are
+  /// for those that move data more than they compute.
   std::map<std::string, double> phase_flops{};
+  std::map<std::string, double> phase_bytes{};
+
+  /// False for workloads that give none.
+  bool known() const { return step_flops > 0 || step_bytes > 0; }
 };
 
 /// A peak of this machine, sampled in bursts between the timed steps.

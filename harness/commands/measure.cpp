@@ -49,6 +49,10 @@ std::optional<CostReport> report_cost(const Cost& cost, const Result& result) {
     report.reason = "no timed step";
     return report;
   }
+  if (cost.step_flops <= 0) {
+    report.reason = "counted in bytes, not in FLOPs";
+    return report;
+  }
   report.achieved_flops_per_second = cost.step_flops / steps->summary.median->center;
   const auto peak = std::find_if(result.peaks.begin(), result.peaks.end(), [&](const Peak& item) {
     return item.tag == "fma." + cost.precision;
@@ -63,10 +67,10 @@ std::optional<CostReport> report_cost(const Cost& cost, const Result& result) {
   return report;
 }
 
-Memory report_memory(const Workload& workload) {
+Memory report_memory(const RunRecord& record) {
   Memory memory;
-  memory.peak_bytes = workload.peak_memory_bytes();
-  memory.source = "the workload's allocator counters, from the end of preparation on";
+  memory.peak_bytes = record.peak_memory_bytes;
+  memory.source = "the workload's allocator counters, all steps";
   if (!memory.peak_bytes) {
     memory.source = "none";
     memory.reason = "this workload has no allocator of its own";
@@ -104,7 +108,7 @@ RunnerHooks make_hooks(const RunPlan& plan, const Workload& workload, PeakSchedu
   };
   // A peak is worth its time only where there is work to compare with it.
   hooks.between_steps = [&](double seconds) {
-    if (!plan.dry_run && workload.cost().step_flops > 0) peaks.after_step(seconds);
+    if (!plan.dry_run && workload.cost().known()) peaks.after_step(seconds);
   };
   return hooks;
 }
@@ -151,8 +155,8 @@ Result measure(RunPlan& plan, const SeriesPosition& position, const std::filesys
   result.hyperparameters = workload->hyperparameters();
   result.preparation = record.preparation;
   result.system["software"] = workload->software();
-  result.memory = report_memory(*workload);
-  if (workload->cost().step_flops > 0) result.cost = report_cost(workload->cost(), result);
+  result.memory = report_memory(record);
+  if (workload->cost().known()) result.cost = report_cost(workload->cost(), result);
   if (record.quality)
     result.quality = report_quality(*record.quality, plan.quality_target, record.steps);
   judge(result, plan, record);

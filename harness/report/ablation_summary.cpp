@@ -57,24 +57,40 @@ std::vector<std::string> phase_names(const std::vector<Variant>& variants) {
   return {names.begin(), names.end()};
 }
 
-// A column for each phase.
-void add_phase_table(std::string& text, const std::vector<Variant>& variants,
-                     const std::vector<std::string>& names) {
-  text += fmt::format("\n{:<15}", "phase median");
-  for (const std::string& name : names) text += fmt::format(" {:>10}", printable(name, 10));
+// A column for each phase, a row for each variant that has anything to show.
+template <typename Cell>
+void add_phase_table(std::string& text, const char* title, const std::vector<Variant>& variants,
+                     const std::vector<std::string>& names, const Cell& cell) {
+  text += fmt::format("\n{:<15}", title);
+  for (const std::string& name : names) text += fmt::format(" {:>11}", printable(name, 11));
   text += "\n";
   for (const Variant& variant : variants) {
-    text += fmt::format("{:<15}", printable(variant.name, 15));
+    std::string row;
+    bool empty = true;
     for (const std::string& name : names) {
       const auto phase =
           std::find_if(variant.phases.begin(), variant.phases.end(),
                        [&](const VariantPhase& candidate) { return candidate.name == name; });
-      text += fmt::format(" {:>10}", phase == variant.phases.end()
-                                         ? "-"
-                                         : format_quantity(phase->median_seconds, "s"));
+      const std::string shown = phase == variant.phases.end() ? "" : cell(variant, *phase);
+      empty = empty && shown.empty();
+      row += fmt::format(" {:>11}", shown.empty() ? "-" : shown);
     }
-    text += "\n";
+    if (!empty) text += fmt::format("{:<15}{}\n", printable(variant.name, 15), row);
   }
+}
+
+void add_phase_tables(std::string& text, const std::vector<Variant>& variants,
+                      const std::vector<std::string>& names) {
+  add_phase_table(text, "phase median", variants, names,
+                  [](const Variant& /*variant*/, const VariantPhase& phase) {
+                    return format_quantity(phase.median_seconds, "s");
+                  });
+  add_phase_table(text, "x reference", variants, names,
+                  [](const Variant& variant, const VariantPhase& phase) {
+                    const Speedup& ratio = phase.to_reference;
+                    if (!ratio.value || ratio.to == variant.name) return std::string();
+                    return ratio_digits(ratio.value->center);
+                  });
 }
 
 // Too many for a table: the middle and the ends of each variant's speed-ups.
@@ -103,7 +119,7 @@ void add_phases(std::string& text, const std::vector<Variant>& variants) {
   const std::vector<std::string> names = phase_names(variants);
   if (names.empty()) return;
   if (names.size() <= kMostColumns) {
-    add_phase_table(text, variants, names);
+    add_phase_tables(text, variants, names);
   } else {
     add_phase_ratios(text, variants);
   }

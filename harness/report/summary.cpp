@@ -27,20 +27,25 @@ std::string interval_shown(const Interval& interval, const std::string& unit) {
                      format_quantity(*interval.high, unit));
 }
 
-// "412 GFLOP/s, 88 % of peak" for a phase whose FLOPs are known.
+// "412 GFLOP/s, 88 % of peak" for a phase whose FLOPs or bytes are known.
 std::string rate_shown(const Result& result, const Metric& metric) {
   static const std::string phase = "time.phase.";
   if (!result.cost || metric.tag.rfind(phase, 0) != 0) return "";
+  const double seconds = metric.summary.median->center;
+  const auto against = [&](const std::map<std::string, double>& work, const std::string& peak_tag) {
+    const auto amount = work.find(metric.tag.substr(phase.size()));
+    for (const Peak& peak : result.peaks) {
+      if (amount == work.end() || seconds <= 0 || peak.tag != peak_tag) continue;
+      const double rate = amount->second / seconds;
+      std::string text = "  " + format_quantity(rate, peak.unit);
+      if (!peak.value) return text;
+      return text + fmt::format(", {:.0f} % of peak", 100 * rate / peak.value->center);
+    }
+    return std::string();
+  };
   const Cost& cost = result.cost->cost;
-  const auto flops = cost.phase_flops.find(metric.tag.substr(phase.size()));
-  if (flops == cost.phase_flops.end() || metric.summary.median->center <= 0) return "";
-  const double rate = flops->second / metric.summary.median->center;
-  std::string text = "  " + format_quantity(rate, "FLOP/s");
-  for (const Peak& peak : result.peaks) {
-    if (peak.tag != "fma." + cost.precision || !peak.value) continue;
-    text += fmt::format(", {:.0f} % of peak", 100 * rate / peak.value->center);
-  }
-  return text;
+  return against(cost.phase_flops, "fma." + cost.precision) +
+         against(cost.phase_bytes, "copy.bandwidth");
 }
 
 void add_metrics(std::string& text, const Result& result) {
@@ -74,10 +79,15 @@ void add_machine(std::string& text, const Result& result) {
   }
   if (result.cost) {
     const CostReport& cost = *result.cost;
-    text +=
-        fmt::format("{:<26} {:>16}  forward {}, {} convolutions\n", "work per step",
-                    format_quantity(cost.cost.step_flops, "FLOP"),
-                    format_quantity(cost.cost.forward_flops, "FLOP"), cost.cost.convolution_calls);
+    if (cost.cost.step_flops > 0) {
+      text += fmt::format("{:<26} {:>16}  forward {}, {} convolutions\n", "work per step",
+                          format_quantity(cost.cost.step_flops, "FLOP"),
+                          format_quantity(cost.cost.forward_flops, "FLOP"),
+                          cost.cost.convolution_calls);
+    } else {
+      text += fmt::format("{:<26} {:>16}  read or written at least\n", "traffic per step",
+                          format_quantity(cost.cost.step_bytes, "B"));
+    }
     if (cost.achieved_flops_per_second) {
       text += fmt::format(
           "{:<26} {:>16}  {}\n", "achieved",

@@ -45,10 +45,11 @@ Peak peak_from(const json& object) {
 
 CostReport cost_from(const json& object) {
   CostReport report;
-  report.cost = {
-      object.at("forward_flops"), object.at("step_flops"),
-      object.at("step_bytes"),    object.at("convolution_calls"),
-      object.at("precision"),     object.value("phase_flops", std::map<std::string, double>())};
+  const std::map<std::string, double> none;
+  report.cost = {object.at("forward_flops"),       object.at("step_flops"),
+                 object.at("step_bytes"),          object.at("convolution_calls"),
+                 object.at("precision"),           object.value("phase_flops", none),
+                 object.value("phase_bytes", none)};
   report.achieved_flops_per_second = optional_of<double>(object, "achieved_flops_per_second");
   report.utilisation = optional_of<double>(object, "utilisation");
   if (!report.utilisation) report.reason = reason_of(object, "utilisation");

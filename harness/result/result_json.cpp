@@ -61,6 +61,7 @@ json cost_json(const CostReport& report) {
                  {"convolution_calls", cost.convolution_calls},
                  {"precision", cost.precision}};
   if (!cost.phase_flops.empty()) object["phase_flops"] = cost.phase_flops;
+  if (!cost.phase_bytes.empty()) object["phase_bytes"] = cost.phase_bytes;
   put(object, "achieved_flops_per_second", report.achieved_flops_per_second, report.reason);
   put(object, "utilisation", report.utilisation, report.reason);
   return object;

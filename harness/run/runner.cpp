@@ -96,6 +96,7 @@ class Run {
       record_.stop = StopReason::kFailed;
       record_.stop_detail = error.what();
     }
+    if (!record_.peak_memory_bytes) record_.peak_memory_bytes = workload_.peak_memory_bytes();
     record_.metrics = table_.take();
     finish();
     return std::move(record_);
@@ -186,6 +187,7 @@ class Run {
 
   void evaluate() {
     begin("evaluate");
+    record_.peak_memory_bytes = workload_.peak_memory_bytes();
     record_.preparation["evaluation_seconds"] =
         timed([&] { record_.quality = workload_.evaluate(); });
     for (Observer* observer : observers_) observer->evaluated(*record_.quality, "");

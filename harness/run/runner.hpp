@@ -50,6 +50,7 @@ struct RunRecord {
   std::string stop_detail{};      ///< the workload's error, or which loss at which step
   std::vector<Metric> metrics{};  ///< not yet summarised
   std::optional<Quality> quality{};
+  std::optional<double> peak_memory_bytes{};  ///< of the steps; what evaluating takes is left out
   DataReport data{};
   nlohmann::json preparation = nlohmann::json::object();  ///< seconds per stage, cache clearing
   std::int64_t steps = 0;

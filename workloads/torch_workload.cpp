@@ -1,0 +1,71 @@
+#include "workloads/torch_workload.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "kernels/runtime/allocator.hpp"
+#include "kernels/runtime/threads.hpp"
+#include "kernels/runtime/versions.hpp"
+
+namespace harness::workloads {
+
+void TorchWorkload::activate() {
+  kernels::use_allocator(context_->allocator);
+  kernels::set_threads(context_->threads);
+  kernels::reset_peak_memory();
+}
+
+void TorchWorkload::prepare(const WorkloadContext& context) {
+  context_ = &context;
+  activate();
+  build();
+  kernels::reset_peak_memory();
+}
+
+std::optional<double> TorchWorkload::peak_memory_bytes() const {
+  return static_cast<double>(kernels::memory_counters().peak_bytes);
+}
+
+std::optional<double> TorchWorkload::memory_in_use_bytes() const {
+  return static_cast<double>(kernels::memory_counters().current_bytes);
+}
+
+std::map<std::string, std::string> TorchWorkload::software() const {
+  std::map<std::string, std::string> versions = kernels::library_versions();
+  versions["threads"] = std::to_string(kernels::threads());
+  return versions;
+}
+
+Check relative_error(const std::string& name, const at::Tensor& actual, const at::Tensor& expected,
+                     double tolerance) {
+  const at::Tensor got = actual.detach().to(at::kDouble);
+  const at::Tensor want = expected.detach().to(at::kDouble);
+  const double norm = want.norm().item<double>();
+  const double error = (got - want).norm().item<double>() / norm;
+  Check check{name, std::to_string(norm), std::to_string(got.norm().item<double>()), {}, tolerance,
+              false};
+  if (std::isfinite(error)) {
+    check.error = error;
+    check.passed = error <= tolerance;
+  }
+  return check;
+}
+
+Quality share_of_tolerance(const std::string& metric, std::vector<Check> checks) {
+  Quality quality{metric, Direction::kLower, 0.0, "", std::move(checks)};
+  for (const Check& check : quality.checks) {
+    if (check.error && check.tolerance > 0) {
+      if (quality.value) quality.value = std::max(*quality.value, *check.error / check.tolerance);
+    } else if (!check.error || !check.passed) {
+      quality.value.reset();
+      if (quality.reason.empty()) {
+        quality.reason = check.name;
+        quality.reason += check.error ? " differs" : " is not finite";
+      }
+    }
+  }
+  return quality;
+}
+
+}  // namespace harness::workloads
