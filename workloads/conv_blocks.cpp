@@ -15,11 +15,10 @@
 #include "kernels/runtime/allocator.hpp"
 #include "kernels/runtime/autocast.hpp"
 #include "kernels/runtime/stages.hpp"
-#include "kernels/runtime/threads.hpp"
-#include "kernels/runtime/versions.hpp"
 #include "workloads/conv_blocks/block.hpp"
 #include "workloads/conv_blocks/problems.hpp"
 #include "workloads/operator_infos.hpp"
+#include "workloads/torch_workload.hpp"
 
 namespace harness::workloads {
 namespace {
@@ -58,25 +57,7 @@ Block in_double(const Block& block) {
   return copy;
 }
 
-Check compare(const std::string& name, const at::Tensor& actual, const at::Tensor& expected,
-              double tolerance) {
-  const double wanted = expected.norm().item<double>();
-  const double error =
-      (actual.detach().to(at::kDouble) - expected.detach()).norm().item<double>() / wanted;
-  Check check{name,
-              std::to_string(wanted),
-              std::to_string(actual.detach().to(at::kDouble).norm().item<double>()),
-              std::nullopt,
-              tolerance,
-              false};
-  if (std::isfinite(error)) {
-    check.error = error;
-    check.passed = error <= tolerance;
-  }
-  return check;
-}
-
-class ConvBlocks : public Workload {
+class ConvBlocks : public TorchWorkload {
  public:
   double estimate_memory(const WorkloadContext& context) override {
     const std::string& file = context.settings.at("shapes");
@@ -100,25 +81,6 @@ class ConvBlocks : public Workload {
 
   DataReport open_data(const WorkloadContext& /*context*/) override { return {}; }
 
-  void activate() override {
-    kernels::use_allocator(context_->allocator);
-    kernels::set_threads(context_->threads);
-    kernels::reset_peak_memory();
-  }
-
-  void prepare(const WorkloadContext& context) override {
-    context_ = &context;
-    activate();
-    bf16_ = context.precision == "bf16";
-    implementation_ = kernels::conv_block_operator().select(context.kernels);
-    at::manual_seed(context.seeds.weights);
-    for (const ConvProblem& problem : problems_) {
-      context.interrupted();
-      blocks_.push_back(make_block(problem, bf16_));
-    }
-    kernels::reset_peak_memory();
-  }
-
   StepStats step() override {
     // As after an optimiser's step: kernels that prepare weights do it anew, once a step.
     for (const Block& block : blocks_) block.weight.unsafeGetTensorImpl()->bump_version();
@@ -128,33 +90,25 @@ class ConvBlocks : public Workload {
   }
 
   Quality evaluate() override {
-    Quality quality{"error-share", Direction::kLower, 0.0, "", {}};
+    std::vector<Check> checks;
     for (const Block& block : blocks_) {
-      context_->interrupted();
-      context_->progress("checking against double precision",
+      context().interrupted();
+      context().progress("checking against double precision",
                          static_cast<std::int64_t>(&block - blocks_.data()),
                          static_cast<std::int64_t>(blocks_.size()));
-      for (Check& check : check_block(block)) {
-        if (!check.error) {
-          quality.value.reset();
-          quality.reason = check.name + " is not finite";
-        } else if (quality.value) {
-          quality.value = std::max(*quality.value, *check.error / check.tolerance);
-        }
-        quality.checks.push_back(std::move(check));
-      }
+      for (Check& check : check_block(block)) checks.push_back(std::move(check));
     }
-    return quality;
+    return share_of_tolerance("error-share", std::move(checks));
   }
 
   Cost cost() const override {
-    Cost cost{.precision = bf16_ ? "bf16" : "fp32"};
+    Cost cost{.precision = bf16() ? "bf16" : "fp32"};
     for (const Block& block : blocks_) {
       const ConvProblem& p = block.problem;
       const double passes = p.trained ? 3 : 1;
       cost.forward_flops += p.flops();
       cost.step_flops += passes * p.flops();
-      cost.step_bytes += passes * (bf16_ ? 2 : 4) *
+      cost.step_bytes += passes * (bf16() ? 2 : 4) *
                          (p.input_elements() + p.output_elements() + p.weight_elements());
       cost.convolution_calls += 1;
       cost.phase_flops[block.forward] = p.flops();
@@ -171,72 +125,65 @@ class ConvBlocks : public Workload {
 
   std::vector<Artifact> weights() const override { return {shapes_}; }
 
-  std::optional<double> peak_memory_bytes() const override {
-    return static_cast<double>(kernels::memory_counters().peak_bytes);
-  }
-
-  std::optional<double> memory_in_use_bytes() const override {
-    return static_cast<double>(kernels::memory_counters().current_bytes);
-  }
-
-  std::map<std::string, std::string> software() const override {
-    std::map<std::string, std::string> versions = kernels::library_versions();
-    versions["threads"] = std::to_string(kernels::threads());
-    return versions;
-  }
-
  private:
+  void build() override {
+    implementation_ = kernels::conv_block_operator().select(context().kernels);
+    at::manual_seed(context().seeds.weights);
+    for (const ConvProblem& problem : problems_) {
+      context().interrupted();
+      blocks_.push_back(make_block(problem, bf16()));
+    }
+  }
+
   at::Tensor forward(const Block& block) const {
-    const kernels::AutocastScope autocast(bf16_);
+    const kernels::AutocastScope autocast(bf16());
     return implementation_(block.arguments());
   }
 
   void run(const Block& block) const {
     if (!block.problem.trained) {
-      const Phase phase = context_->phase(block.forward.c_str());
+      const Phase phase = context().phase(block.forward.c_str());
       (void)forward(block);
       return;
     }
     at::Tensor output;
     {
-      const Phase phase = context_->phase(block.forward.c_str());
+      const Phase phase = context().phase(block.forward.c_str());
       output = forward(block);
     }
     const at::Tensor gradient = block.gradient.to(output.scalar_type());
     {
-      const Phase phase = context_->phase(block.data.c_str());
+      const Phase phase = context().phase(block.data.c_str());
       (void)torch::autograd::grad({output}, {block.input}, {gradient}, true);
     }
     std::vector<at::Tensor> parameters{block.weight};
     if (block.bias) parameters.push_back(*block.bias);
     {
-      const Phase phase = context_->phase(block.weights.c_str());
+      const Phase phase = context().phase(block.weights.c_str());
       (void)torch::autograd::grad({output}, parameters, {gradient});
     }
   }
 
   std::vector<Check> check_block(const Block& block) const {
-    const double tolerance = kTolerance[bf16_ ? 1 : 0];
+    const double tolerance = kTolerance[bf16() ? 1 : 0];
     const Block reference = in_double(block);
     const at::Tensor expected =
         kernels::conv_block_operator().get("reference")(reference.arguments());
     const at::Tensor output = forward(block);
-    std::vector<Check> checks{compare(block.forward, output, expected, tolerance)};
+    std::vector<Check> checks{relative_error(block.forward, output, expected, tolerance)};
     if (!block.problem.trained) return checks;
     at::Tensor gradient = block.gradient.to(output.scalar_type());
     // Where the output is nearly 0 the last bit decides whether the ReLU lets a gradient through.
-    if (block.problem.relu) gradient = gradient * (expected.abs() > (bf16_ ? 0.1 : 1e-4));
+    if (block.problem.relu) gradient = gradient * (expected.abs() > (bf16() ? 0.1 : 1e-4));
     const auto actual = torch::autograd::grad({output}, {block.input, block.weight}, {gradient});
     const auto wanted = torch::autograd::grad({expected}, {reference.input, reference.weight},
                                               {gradient.to(at::kDouble)});
-    checks.push_back(compare(block.data, actual[0], wanted[0], tolerance));
-    checks.push_back(compare(block.weights, actual[1], wanted[1], tolerance));
+    checks.push_back(relative_error(block.data, actual[0], wanted[0], tolerance));
+    checks.push_back(relative_error(block.weights, actual[1], wanted[1], tolerance));
     return checks;
   }
 
-  const WorkloadContext* context_ = nullptr;
   kernels::ConvBlockFn* implementation_ = nullptr;
-  bool bf16_ = false;
   Artifact shapes_;
   std::vector<ConvProblem> problems_;
   std::vector<Block> blocks_;
