@@ -126,7 +126,8 @@ class FocalLoss : public TorchWorkload {
 
   double estimate_resident_memory(const WorkloadContext& context) override {
     double held = 0;
-    for (const Case& item : cases_) held += 4 * item.logits() * context.batch_size;
+    for (const Case& item : cases_)
+      held += 4 * item.logits() * static_cast<double>(context.batch_size);
     return held;
   }
 
