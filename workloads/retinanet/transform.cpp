@@ -13,7 +13,7 @@ constexpr std::array<float, 3> kMean = {0.485F, 0.456F, 0.406F};
 constexpr std::array<float, 3> kDeviation = {0.229F, 0.224F, 0.225F};
 
 at::Tensor per_channel(const std::array<float, 3>& values) {
-  const at::Tensor tensor = at::empty({3, 1, 1}, at::kFloat);
+  at::Tensor tensor = at::empty({3, 1, 1}, at::kFloat);
   std::copy(values.begin(), values.end(), tensor.data_ptr<float>());
   return tensor;
 }
