@@ -54,7 +54,7 @@ AblationRequest request_from(const Options& options) {
 fs::path choose_file(const std::optional<std::string>& out, const std::string& workload) {
   const std::string name = fmt::format("{}-ablation-{}.json", workload, new_uuid().substr(0, 8));
   if (!out) return new_run_folder(workload + "-ablation") / name;
-  const fs::path path = *out;
+  fs::path path = *out;
   if (!path.has_filename() || fs::is_directory(path)) return path / name;
   if (path.extension() != ".json") {
     throw Error("--out " + printable(*out), "neither a folder nor the name of a .json file",
