@@ -228,8 +228,8 @@ std::string line_of(const ConvProblem& p) {
 
 // "layer2.0.conv1" for backbone.body.layer2.0.conv1: the name becomes part of a metric's.
 std::string short_name(const std::string& layer) {
-  for (const std::string prefix : {"backbone.body.", "backbone.", "head."}) {
-    if (layer.rfind(prefix, 0) == 0) return layer.substr(prefix.size());
+  for (const std::string_view prefix : {"backbone.body.", "backbone.", "head."}) {
+    if (layer.starts_with(prefix)) return layer.substr(prefix.size());
   }
   return layer;
 }
@@ -256,7 +256,8 @@ double ConvProblem::output_elements() const {
 }
 
 double ConvProblem::weight_elements() const {
-  return static_cast<double>(out_channels) * static_cast<double>(in_channels / groups) *
+  const std::int64_t group_channels = in_channels / groups;
+  return static_cast<double>(out_channels) * static_cast<double>(group_channels) *
          static_cast<double>(kernel_height * kernel_width);
 }
 
