@@ -28,7 +28,7 @@ std::vector<at::Tensor> make_parameters() {
 
 /// Gradients of very different size, some of them 0, as `step` and parameter say.
 void set_gradients(kernels::AdamState& state, int step) {
-  at::manual_seed(static_cast<uint64_t>(1000 + step));
+  at::manual_seed(1000 + static_cast<uint64_t>(step));
   for (at::Tensor& parameter : state.parameters) {
     const at::Tensor scale = at::pow(10, at::randint(-6, 3, parameter.sizes()).to(at::kFloat));
     const at::Tensor gradient = at::randn(parameter.sizes()) * scale;

@@ -65,9 +65,11 @@ TEST_CASE("800x800 has 120,087 anchors on strides 8, 16, 32, 61, 114", "[retinan
   }
   CHECK(total == 120087);
   CHECK(anchor_count(800, 800) == 120087);
-  CHECK(level_anchors(320, 224)[4][9 * 2][1].item<float>() -
-            level_anchors(320, 224)[4][0][1].item<float>() ==
-        320 / 3);
+  const at::Tensor coarsest = level_anchors(320, 224)[4];
+  const int64_t stride = 320 / 3;     // of three rows, rounded down
+  constexpr int64_t second_row = 18;  // after two locations of 9 anchors
+  CHECK(coarsest[second_row][1].item<float>() - coarsest[0][1].item<float>() ==
+        static_cast<float>(stride));
 }
 
 TEST_CASE("parameter counts are those of the reference", "[retinanet][parameters]") {

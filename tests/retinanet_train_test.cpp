@@ -35,15 +35,15 @@ class DataFolder {
 
  private:
   void add_picture(json& document, const char* split, int i) {
-    workloads::Image image{160, 144, std::vector<std::uint8_t>(160 * 144 * 3)};
+    workloads::Image image{160, 144, std::vector<std::uint8_t>(std::size_t{160} * 144 * 3)};
     for (std::size_t k = 0; k < image.pixels.size(); ++k) {
       image.pixels[k] =
           static_cast<std::uint8_t>((k * 2654435761U + static_cast<unsigned>(i)) >> 26);
     }
-    for (int y = 40; y < 100; ++y) {
-      for (int x = 30 + 5 * i; x < 90 + 5 * i; ++x) {
-        for (int c = 0; c < 3; ++c)
-          image.pixels[static_cast<std::size_t>((y * 160 + x) * 3 + c)] = 250;
+    const std::size_t left = 30 + 5 * static_cast<std::size_t>(i);
+    for (std::size_t y = 40; y < 100; ++y) {
+      for (std::size_t x = left; x < left + 60; ++x) {
+        for (std::size_t c = 0; c < 3; ++c) image.pixels[(y * 160 + x) * 3 + c] = 250;
       }
     }
     const std::string name = std::to_string(i) + ".png";
@@ -221,7 +221,7 @@ TEST_CASE("weights that cannot be used are refused", "[train]") {
   const std::string hostile(
       "\x80\x02"
       "cposix\nsystem\nX\x04\x00\x00\x00true\x85R.",
-      29);
+      28);
   std::ofstream(folder / "hostile.pth", std::ios::binary) << hostile;
   const auto with = [&](const std::string& file) {
     return train(data, folder / "out", {"--set", "weights=" + file});
