@@ -4,6 +4,7 @@
 #include <ATen/core/grad_mode.h>
 #include <c10/util/intrusive_ptr.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <mutex>
@@ -48,9 +49,21 @@ struct Folded {
   std::pair<at::Tensor, at::Tensor> values;
 };
 
+std::pair<at::Tensor, at::Tensor> scale_and_shift(const FrozenBatchNorm& norm) {
+  const at::NoGradGuard no_grad;
+  const at::Tensor scale = norm.weight * (norm.running_var + norm.eps).rsqrt();
+  return {scale, norm.bias - norm.running_mean * scale};
+}
+
 }  // namespace
 
 std::pair<at::Tensor, at::Tensor> fold(const FrozenBatchNorm& norm) {
+  const std::array<at::Tensor, 4> parts = parts_of(norm);
+  // What has no version is not kept.
+  if (std::any_of(parts.begin(), parts.end(),
+                  [](const auto& part) { return part.is_inference(); })) {
+    return scale_and_shift(norm);
+  }
   static std::mutex mutex;
   // Never destroyed, as the memory of its tensors may be gone by then.
   static auto* const known = new std::map<const at::TensorImpl*, Folded>();
@@ -58,9 +71,7 @@ std::pair<at::Tensor, at::Tensor> fold(const FrozenBatchNorm& norm) {
   const auto found = known->find(norm.weight.unsafeGetTensorImpl());
   if (found != known->end() && unchanged(found->second.state, norm)) return found->second.values;
   std::erase_if(*known, [](const auto& entry) { return entry.second.state.parts[0].expired(); });
-  const at::NoGradGuard no_grad;
-  const at::Tensor scale = norm.weight * (norm.running_var + norm.eps).rsqrt();
-  std::pair<at::Tensor, at::Tensor> values{scale, norm.bias - norm.running_mean * scale};
+  std::pair<at::Tensor, at::Tensor> values = scale_and_shift(norm);
   known->insert_or_assign(norm.weight.unsafeGetTensorImpl(), Folded{state_of(norm), values});
   return values;
 }

@@ -1,39 +1,14 @@
 #!/usr/bin/env python3
-"""The kernels from Python: values, gradients, training and torch.compile of torch.ops.harness.
+"""torch.ops.harness.focal_loss: values, gradients, training and torch.compile. Usage: torch_library.py."""
 
-usage: torch_library_test.py LIBHARNESS_OPS.so LIBTORCH_FOLDER [TEST]...
-Ends with 77, which ctest shows as skipped, where the LibTorch of the build is one for C++ alone.
-"""
-
-import os
-import sys
-import tempfile
 import unittest
-import warnings
 from pathlib import Path
 
-LIBRARY, LIBTORCH = Path(sys.argv[1]), Path(sys.argv[2]).resolve()
-
-if not (LIBTORCH / "__init__.py").exists():
-    print(f"skipped: {LIBTORCH} is LibTorch for C++ alone, without Python's torch")
-    sys.exit(77)
-sys.path.insert(0, str(LIBTORCH.parent))
-COMPILED = tempfile.TemporaryDirectory()  # what torch.compile writes: not from a run before
-os.environ["TORCHINDUCTOR_CACHE_DIR"] = COMPILED.name
-os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
-
-warnings.filterwarnings("ignore", message="Failed to initialize NumPy")
-import torch  # noqa: E402
-from torch.testing import assert_close  # noqa: E402
-
-if Path(torch.__file__).resolve().parent != LIBTORCH:
-    sys.exit(f"{torch.__file__} was imported instead of {LIBTORCH}")
-torch.ops.load_library(str(LIBRARY))
+from torch_library import LIBRARY, TYPES, assert_close, run_tests, torch, train_eager_and_compiled
 
 CLASSES, ANCHORS = 7, 3
 MAPS = [(6, 5), (3, 3), (1, 1)]
 ROWS = sum(ANCHORS * h * w for h, w in MAPS)
-TYPES = (torch.float32, torch.bfloat16)
 
 
 def focal_problem(dtype=torch.float32, images=2):
@@ -162,22 +137,12 @@ class FocalLoss(unittest.TestCase):
 
         _, matched, labels = focal_problem()
         images = [torch.randn(2, 4, h, w).to(memory_format=torch.channels_last) for h, w in MAPS]
-        curves = []
-        for function in (step, torch.compile(step, fullgraph=True)):
-            torch.manual_seed(5)
-            head = torch.nn.Conv2d(4, ANCHORS * CLASSES, 1).to(memory_format=torch.channels_last)
-            optimizer = torch.optim.Adam(head.parameters(), lr=1e-2)
-            losses = []
-            for _ in range(30):
-                optimizer.zero_grad()
-                loss = function(head, images, matched, labels)
-                loss.backward()
-                optimizer.step()
-                losses.append(loss.item())
-            curves.append(torch.tensor(losses))
-        eager, compiled = curves
-        self.assertLess(eager[-1], 0.7 * eager[0])
-        assert_close(compiled, eager, rtol=1e-4, atol=0)
+
+        def make_parameters():
+            self.head = torch.nn.Conv2d(4, ANCHORS * CLASSES, 1).to(memory_format=torch.channels_last)
+            return self.head.parameters()
+
+        train_eager_and_compiled(self, make_parameters, lambda function: function(self.head, images, matched, labels), step)
 
     def test_registration(self):
         levels, matched, labels = focal_problem()
@@ -200,4 +165,4 @@ class Documentation(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+    run_tests()
