@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -43,6 +44,16 @@ inline void wait_for_first_step(const std::filesystem::path& out) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   FAIL("no step was measured in " << out);
+}
+
+/// The lines on stderr that are errors; progress stands there as well.
+inline std::vector<std::string> error_lines(const Outcome& outcome) {
+  std::vector<std::string> errors;
+  std::istringstream lines(outcome.err);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("harness: ")) errors.push_back(line);
+  }
+  return errors;
 }
 
 /// One line on stderr that starts as all errors do, and nothing else there.

@@ -92,12 +92,17 @@ Outcome run_harness(const std::vector<std::string>& arguments,
   return Process(arguments, environment, folder).wait();
 }
 
+Outcome run_in_shell(const std::string& before, const std::vector<std::string>& arguments,
+                     const std::string& redirections, const std::vector<std::string>& environment) {
+  std::string command = before + "; exec '" HARNESS_BINARY "'";
+  for (const std::string& argument : arguments) command += " '" + argument + "'";
+  return Process({"-c", command + " " + redirections}, environment, {}, "bash").wait();
+}
+
 Outcome run_on_full_disk(const std::vector<std::string>& arguments,
                          const std::filesystem::path& temporary) {
   // A file size limit makes write(2) fail half way just as a full disk does.
-  std::string command = "ulimit -f 8; trap '' XFSZ; exec '" HARNESS_BINARY "'";
-  for (const std::string& argument : arguments) command += " '" + argument + "'";
-  return Process({"-c", command}, {"TMPDIR=" + temporary.string()}, {}, "bash").wait();
+  return run_in_shell("ulimit -f 8; trap '' XFSZ", arguments, "", {"TMPDIR=" + temporary.string()});
 }
 
 }  // namespace harness

@@ -47,6 +47,11 @@ Outcome run_harness(const std::vector<std::string>& arguments,
                     const std::vector<std::string>& environment = {},
                     const std::filesystem::path& folder = {});
 
+/// The same by bash, which does `before` and redirects the program's streams by `redirections`.
+Outcome run_in_shell(const std::string& before, const std::vector<std::string>& arguments,
+                     const std::string& redirections,
+                     const std::vector<std::string>& environment = {});
+
 /// The same where no file can grow beyond 8 KiB, those for temporary files in `temporary` included.
 Outcome run_on_full_disk(const std::vector<std::string>& arguments,
                          const std::filesystem::path& temporary);

@@ -10,7 +10,7 @@ namespace harness {
 /// Exit codes of the command line. Over several files kUsage goes before kInvalid.
 enum class ExitCode {
   kOk = 0,            ///< done, valid, no regression
-  kUsage = 1,         ///< usage, configuration or input error
+  kUsage = 1,         ///< usage, configuration or input error; output that could not be written
   kAborted = 2,       ///< run aborted, Ctrl-C included
   kInvalid = 3,       ///< invalid by schema or rules, target missed, verification failed
   kRegression = 4,    ///< the gate found a regression

@@ -7,7 +7,6 @@
 #include "harness/commands/options.hpp"
 #include "harness/commands/output.hpp"
 #include "harness/commands/result_parts.hpp"
-#include "harness/report/ablation_summary.hpp"
 #include "harness/run/interrupt.hpp"
 
 namespace harness {
@@ -82,18 +81,11 @@ ExitCode ablate_command(const Arguments& arguments) {
   fs::path samples = file;
   samples.replace_extension(".jsonl");
   prepare_place(file, samples);
-  for (const LeftOut& item : plan.left_out) {
-    fmt::print("left out {}: {}\n", item.name, printable(item.reason));
-  }
-  std::fflush(stdout);
 
   std::vector<std::string> command_line = {"harness", "ablate"};
   command_line.insert(command_line.end(), arguments.begin(), arguments.end());
   const Ablation ablation = measure_ablation(plan, samples, command_line);
-  fmt::print("{}", render_summary(ablation));
-  const fs::path written = write_somewhere(ablation, file);
-  fmt::print("\nresult   {}\nsamples  {}\n", written.string(), samples.string());
-  return exit_code(ablation.status, options.flag("strict"));
+  return deliver(ablation, file, samples, options.flag("strict"));
 }
 
 }  // namespace harness

@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <exception>
+#include <optional>
 #include <stdexcept>
 
+#include "harness/base/print.hpp"
 #include "harness/base/text.hpp"
 #include "harness/base/version.hpp"
 #include "harness/commands/command.hpp"
+#include "harness/commands/series.hpp"
 
 namespace harness {
 namespace {
@@ -23,12 +25,12 @@ constexpr std::array kCommands = {
 };
 
 void print_help() {
-  fmt::print(
+  print_out(
       "harness - benchmark harness in the MLPerf style\n\nusage: harness COMMAND [OPTIONS]\n\n");
   for (const Command& command : kCommands) {
-    fmt::print("  {:<10} {}\n", command.name, command.summary);
+    print_out(fmt::format("  {:<10} {}\n", command.name, command.summary));
   }
-  fmt::print(
+  print_out(
       "\n'harness COMMAND --help' shows the options of a command.\n"
       "A first measurement: harness run --workload retinanet-train\n");
 }
@@ -37,14 +39,12 @@ int fail(const std::string& message, ExitCode code) {
   // One line whatever the message holds; scripts read it.
   std::string line = message;
   std::replace(line.begin(), line.end(), '\n', ' ');
-  std::fflush(stdout);
-  fmt::print(stderr, "harness: {}\n", line);
+  flush_out();
+  print_err(fmt::format("harness: {}\n", line));
   return static_cast<int>(code);
 }
 
-}  // namespace
-
-int run_program(int argc, char** argv) {
+int run_command_line(int argc, char** argv) {
   try {
     const std::string name = argc > 1 ? argv[1] : "--help";
     const Arguments arguments(argv + std::min(argc, 2), argv + argc);
@@ -53,7 +53,7 @@ int run_program(int argc, char** argv) {
       return argc > 1 ? 0 : static_cast<int>(ExitCode::kUsage);
     }
     if (name == "--version") {
-      fmt::print("{}\n", version_line());
+      print_out(fmt::format("{}\n", version_line()));
       return 0;
     }
     std::vector<std::string> names;
@@ -73,6 +73,19 @@ int run_program(int argc, char** argv) {
   } catch (const std::exception& error) {
     return fail(std::string("internal error: ") + error.what(), ExitCode::kAborted);
   }
+}
+
+}  // namespace
+
+int run_program(int argc, char** argv) {
+  guard_streams();
+  const int code = run_command_line(argc, argv);
+  const std::optional<std::string> why = lost_output();
+  // Whoever runs a series has the same stdout and says it for all its runs; no result is lost.
+  if (!why || in_series()) return code;
+  const bool aborted = code == static_cast<int>(ExitCode::kAborted);
+  return fail("standard output: not all could be written: " + *why,
+              aborted ? ExitCode::kAborted : ExitCode::kUsage);
 }
 
 }  // namespace harness

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "harness/base/print.hpp"
 #include "harness/commands/command.hpp"
 #include "harness/commands/options.hpp"
 #include "harness/system/capture.hpp"
@@ -18,9 +19,9 @@ ExitCode doctor_command(const Arguments& arguments) {
   if (options.flag("json")) {
     const nlohmann::json document = {
         {"findings", to_json(findings)}, {"system", system}, {"environment", environment}};
-    fmt::print("{}\n", document.dump(2));
+    print_out(fmt::format("{}\n", document.dump(2)));
   } else {
-    fmt::print("{}", render_findings(findings));
+    print_out(render_findings(findings));
   }
   return ExitCode::kOk;
 }

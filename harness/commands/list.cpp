@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/base/files.hpp"
+#include "harness/base/print.hpp"
 #include "harness/base/text.hpp"
 #include "harness/commands/command.hpp"
 #include "harness/commands/options.hpp"
@@ -60,24 +61,26 @@ json to_json(const WorkloadInfo& info, const Rules& rules) {
 }
 
 void print_workload(const WorkloadInfo& info, const Rules& rules) {
-  fmt::print("{}\n    {}\n", info.name, info.summary);
+  print_out(fmt::format("{}\n    {}\n", info.name, info.summary));
   for (const auto& [name, tier] : rules.tiers) {
-    fmt::print("    --tier {:<11} {}{}\n", name, tier.summary,
-               tier.unavailable.empty() ? "" : " (not available: " + tier.unavailable + ")");
+    print_out(
+        fmt::format("    --tier {:<11} {}{}\n", name, tier.summary,
+                    tier.unavailable.empty() ? "" : " (not available: " + tier.unavailable + ")"));
   }
-  fmt::print("    --precision {}   --allocator {}{}\n", join(info.precisions, "|"),
-             join(info.allocators, "|"), info.uses_data ? "   --data DIR" : "");
+  print_out(fmt::format("    --precision {}   --allocator {}{}\n", join(info.precisions, "|"),
+                        join(info.allocators, "|"), info.uses_data ? "   --data DIR" : ""));
   for (const SettingInfo& setting : info.settings) {
     const std::string shown =
         setting.choices.empty() ? setting.default_value : join(setting.choices, "|");
-    fmt::print("    --set {:<24} {}\n", setting.key + "=" + shown, setting.summary);
+    print_out(fmt::format("    --set {:<24} {}\n", setting.key + "=" + shown, setting.summary));
   }
   if (rules.ablation) {
     std::vector<std::string> names;
     for (const VariantRule& variant : rules.ablation->variants) names.push_back(variant.name);
-    fmt::print("    ablation: {}\n", join(names, ", "));
+    print_out(fmt::format("    ablation: {}\n", join(names, ", ")));
   }
-  fmt::print("    rules {} version {}: {}\n\n", rules.file, rules.version, rules.summary);
+  print_out(
+      fmt::format("    rules {} version {}: {}\n\n", rules.file, rules.version, rules.summary));
 }
 
 }  // namespace
@@ -90,7 +93,7 @@ ExitCode list_command(const Arguments& arguments) {
   json workloads = json::array();
   std::map<std::string, const OperatorInfo*> operators;
   const bool as_json = options.flag("json");
-  if (!as_json) fmt::print("WORKLOADS (harness run --workload NAME)\n\n");
+  if (!as_json) print_out("WORKLOADS (harness run --workload NAME)\n\n");
   for (const WorkloadEntry* entry : WorkloadRegistry::instance().list()) {
     const Rules rules = load_rules(home, entry->info.name);
     for (const OperatorInfo& info : entry->info.operators) operators.emplace(info.name, &info);
@@ -101,17 +104,19 @@ ExitCode list_command(const Arguments& arguments) {
     }
   }
   json kernels = json::array();
-  if (!as_json) fmt::print("KERNELS (--kernels OPERATOR=IMPLEMENTATION)\n\n");
+  if (!as_json) print_out("KERNELS (--kernels OPERATOR=IMPLEMENTATION)\n\n");
   for (const auto& [name, info] : operators) {
     kernels.push_back(to_json(*info));
     if (as_json) continue;
-    fmt::print("{}\n    {}\n", name, info->summary);
+    print_out(fmt::format("{}\n    {}\n", name, info->summary));
     for (const ImplementationInfo& item : info->implementations) {
-      fmt::print("    {:<12} {}{}\n", item.name, item.summary,
-                 item.unavailable.empty() ? "" : " (not here: " + item.unavailable + ")");
+      print_out(
+          fmt::format("    {:<12} {}{}\n", item.name, item.summary,
+                      item.unavailable.empty() ? "" : " (not here: " + item.unavailable + ")"));
     }
   }
-  if (as_json) fmt::print("{}\n", json{{"workloads", workloads}, {"kernels", kernels}}.dump(2));
+  if (as_json)
+    print_out(fmt::format("{}\n", json{{"workloads", workloads}, {"kernels", kernels}}.dump(2)));
   return ExitCode::kOk;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "harness/base/print.hpp"
 #include "harness/base/text.hpp"
 
 namespace harness {
@@ -69,7 +70,7 @@ bool Options::parse(const Arguments& arguments) {
   }
   words_ = result_.unmatched();
   if (result_.count("help") > 0) {
-    fmt::print("{}", options_.help());
+    print_out(options_.help());
     return false;
   }
   if (!words_allowed_ && !words_.empty()) {

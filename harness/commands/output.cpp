@@ -4,7 +4,12 @@
 #include <fmt/format.h>
 
 #include <ctime>
+#include <optional>
 
+#include "harness/base/print.hpp"
+#include "harness/base/text.hpp"
+#include "harness/report/ablation_summary.hpp"
+#include "harness/report/summary.hpp"
 #include "harness/result/result_file.hpp"
 
 namespace harness {
@@ -12,19 +17,35 @@ namespace {
 
 namespace fs = std::filesystem;
 
-template <class Kind>
-fs::path write_or_keep(const Kind& result, const fs::path& wanted) {
+std::optional<Error> write_or_keep(const auto& result, const fs::path& wanted) {
+  const ExitCode code =
+      result.status.state == RunState::kAborted ? ExitCode::kAborted : ExitCode::kUsage;
   try {
     write_result_file(result, wanted);
-    return wanted;
+    return std::nullopt;
   } catch (const Error& error) {
     std::error_code ignored;
     const fs::path fallback = fs::temp_directory_path(ignored) / wanted.filename();
-    write_result_file(result, fallback);
-    fmt::print(stderr, "harness: {} (kept as {} instead)\n", error.what(), fallback.string());
-    throw Error("result", "could not be written where it was wanted",
-                "it is kept as " + fallback.string());
+    try {
+      write_result_file(result, fallback);
+    } catch (const Error& again) {
+      return Error(error.what_failed(), error.why(),
+                   "nor could it be kept as " + again.what_failed() + ": " + again.why(), code);
+    }
+    return Error(error.what_failed(), error.why(),
+                 "the result is kept as " + printable(fallback.string()), code);
   }
+}
+
+ExitCode deliver_kind(const auto& result, const fs::path& file, const fs::path& samples,
+                      bool strict) {
+  const std::optional<Error> trouble = write_or_keep(result, file);
+  print_out(render_summary(result));
+  if (trouble) throw Error(*trouble);
+  std::error_code ignored;
+  print_out(fmt::format("\nresult   {}\nsamples  {}\n", file.string(),
+                        fs::exists(samples, ignored) ? samples.string() : "none"));
+  return exit_code(result.status, strict);
 }
 
 }  // namespace
@@ -50,12 +71,13 @@ ExitCode exit_code(const Status& status, bool strict) {
   return ExitCode::kInvalid;
 }
 
-fs::path write_somewhere(const Result& result, const fs::path& wanted) {
-  return write_or_keep(result, wanted);
+ExitCode deliver(const Result& result, const fs::path& file, const fs::path& samples, bool strict) {
+  return deliver_kind(result, file, samples, strict);
 }
 
-fs::path write_somewhere(const Ablation& result, const fs::path& wanted) {
-  return write_or_keep(result, wanted);
+ExitCode deliver(const Ablation& result, const fs::path& file, const fs::path& samples,
+                 bool strict) {
+  return deliver_kind(result, file, samples, strict);
 }
 
 }  // namespace harness

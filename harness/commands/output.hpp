@@ -17,9 +17,13 @@ std::filesystem::path new_run_folder(const std::string& name);
 /// an aborted one.
 ExitCode exit_code(const Status& status, bool strict);
 
-/// Writes to `wanted` and returns it. Where that fails (the disk that took the samples may be full
-/// by now) the result goes to the folder for temporary files, and Error says so.
-std::filesystem::path write_somewhere(const Result& result, const std::filesystem::path& wanted);
-std::filesystem::path write_somewhere(const Ablation& result, const std::filesystem::path& wanted);
+/// Writes the result's file, prints its summary and where the files are, and returns exit_code().
+/// The file comes first, since a terminal may go away. Where it cannot be written (the disk that
+/// took the samples may be full by now) the result goes to the folder for temporary files, and
+/// Error says so after the summary.
+ExitCode deliver(const Result& result, const std::filesystem::path& file,
+                 const std::filesystem::path& samples, bool strict);
+ExitCode deliver(const Ablation& result, const std::filesystem::path& file,
+                 const std::filesystem::path& samples, bool strict);
 
 }  // namespace harness

@@ -1,13 +1,13 @@
 #include <fmt/format.h>
 
 #include "harness/base/files.hpp"
+#include "harness/base/print.hpp"
 #include "harness/base/text.hpp"
 #include "harness/commands/command.hpp"
 #include "harness/commands/measure.hpp"
 #include "harness/commands/output.hpp"
 #include "harness/commands/run_options.hpp"
 #include "harness/commands/series.hpp"
-#include "harness/report/summary.hpp"
 #include "harness/run/interrupt.hpp"
 #include "harness/run/plan.hpp"
 
@@ -22,11 +22,7 @@ ExitCode run_once(const RunInvocation& invocation, RunPlan& plan, const SeriesPo
   const std::string stem =
       fmt::format("{}-{}-{}", plan.rules.workload, position.index, new_uuid().substr(0, 8));
   const Result result = measure(plan, position, out, stem, invocation.command_line);
-  const std::string text = render_summary(result);
-  fmt::print("{}", text);
-  const fs::path file = write_somewhere(result, out / (stem + ".json"));
-  fmt::print("\nresult   {}\nsamples  {}\n", file.string(), (out / (stem + ".jsonl")).string());
-  return exit_code(result.status, invocation.strict);
+  return deliver(result, out / (stem + ".json"), out / (stem + ".jsonl"), invocation.strict);
 }
 
 ExitCode run_series(const Arguments& arguments, const RunPlan& plan, const fs::path& out) {
@@ -34,16 +30,16 @@ ExitCode run_series(const Arguments& arguments, const RunPlan& plan, const fs::p
   const std::string series_id = new_uuid();
   ExitCode worst = ExitCode::kOk;
   for (std::int64_t index = 1; index <= plan.runs; ++index) {
-    fmt::print("run {} of {}\n", index, plan.runs);
-    std::fflush(stdout);
+    print_out(fmt::format("run {} of {}\n", index, plan.runs));
+    flush_out();
     const ExitCode code =
         run_child(arguments,
                   {{series_id, index, plan.runs}, series_seed(plan.context.seeds.run, index), out});
     if (code == ExitCode::kUsage || code == ExitCode::kAborted) return code;
     if (worst == ExitCode::kOk) worst = code;
-    fmt::print("\n");
+    print_out("\n");
   }
-  fmt::print("series   {} ({} results in {})\n", series_id, plan.runs, out.string());
+  print_out(fmt::format("series   {} ({} results in {})\n", series_id, plan.runs, out.string()));
   return worst;
 }
 

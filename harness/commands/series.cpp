@@ -52,6 +52,8 @@ pid_t spawn(const std::vector<std::string>& arguments, const SeriesOrder& order)
 
 }  // namespace
 
+bool in_series() { return std::getenv(kOrderVariable) != nullptr; }
+
 std::optional<SeriesOrder> inherited_order() {
   const char* text = std::getenv(kOrderVariable);
   if (text == nullptr) return std::nullopt;

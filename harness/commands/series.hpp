@@ -18,6 +18,9 @@ struct SeriesOrder {
   std::filesystem::path out{};
 };
 
+/// Whether this process runs one run of a series.
+bool in_series();
+
 /// The order handed down through the environment; empty in the process that runs the series. From
 /// then on this process ends with its parent.
 std::optional<SeriesOrder> inherited_order();

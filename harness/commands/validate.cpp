@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "harness/base/files.hpp"
+#include "harness/base/print.hpp"
 #include "harness/base/text.hpp"
 #include "harness/commands/command.hpp"
 #include "harness/commands/options.hpp"
@@ -27,10 +28,10 @@ std::vector<Violation> recheck_rules(const Kind& result, const nlohmann::json& d
 }
 
 void print(const std::string& file, const ValidationReport& report) {
-  fmt::print("{}: {}\n", printable(file), printable(report.verdict));
+  print_out(fmt::format("{}: {}\n", printable(file), printable(report.verdict)));
   for (const SchemaProblem& problem : report.problems) {
-    fmt::print("  {}: {}\n", problem.path.empty() ? "(file)" : printable(problem.path),
-               printable(problem.reason, 400));
+    print_out(fmt::format("  {}: {}\n", problem.path.empty() ? "(file)" : printable(problem.path),
+                          printable(problem.reason, 400)));
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "harness/base/files.hpp"
+#include "harness/base/print.hpp"
 #include "harness/base/text.hpp"
 #include "harness/commands/command.hpp"
 #include "harness/commands/options.hpp"
@@ -59,18 +60,19 @@ ExitCode verify_command(const Arguments& arguments) {
 
   const std::vector<Check> checks = entry.create()->verify(golden, plan.context);
   std::size_t failed = 0;
-  fmt::print("{:<52} {:>22} {:>22} {:>10} {:>10}\n", "quantity", "expected", "actual", "error",
-             "tolerance");
+  print_out(fmt::format("{:<52} {:>22} {:>22} {:>10} {:>10}\n", "quantity", "expected", "actual",
+                        "error", "tolerance"));
   for (const Check& check : checks) {
     failed += check.passed ? 0 : 1;
-    fmt::print("{:<52} {:>22} {:>22} {:>10} {:>10.1e}{}\n", check.name, check.expected,
-               check.actual, check.error ? fmt::format("{:.1e}", *check.error) : "none",
-               check.tolerance, check.passed ? "" : "  FAILED");
+    print_out(fmt::format("{:<52} {:>22} {:>22} {:>10} {:>10.1e}{}\n", check.name, check.expected,
+                          check.actual, check.error ? fmt::format("{:.1e}", *check.error) : "none",
+                          check.tolerance, check.passed ? "" : "  FAILED"));
   }
-  fmt::print("\n{} quantities, {} failed, kernels {}, precision {}\n", checks.size(), failed,
-             options.text("kernels").value_or("reference"), plan.context.precision);
+  print_out(fmt::format("\n{} quantities, {} failed, kernels {}, precision {}\n", checks.size(),
+                        failed, options.text("kernels").value_or("reference"),
+                        plan.context.precision));
   const bool verified = failed == 0 && !checks.empty();
-  fmt::print("{}\n", verified ? "verified" : "not verified");
+  print_out(fmt::format("{}\n", verified ? "verified" : "not verified"));
   return verified ? ExitCode::kOk : ExitCode::kInvalid;
 }
 

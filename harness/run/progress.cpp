@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/base/print.hpp"
 #include "harness/base/text.hpp"
 
 namespace harness {
@@ -26,7 +27,7 @@ Progress::~Progress() { clear(); }
 
 void Progress::clear() {
   if (!line_open_) return;
-  fmt::print(out_, "\r{:{}}\r", "", columns_ - 1);
+  write_text(out_, fmt::format("\r{:{}}\r", "", columns_ - 1));
   std::fflush(out_);
   line_open_ = false;
 }
@@ -38,10 +39,10 @@ void Progress::show(const std::string& line, bool important) {
   last_shown_ = now;
   if (columns_ > 0) {
     const auto width = static_cast<std::size_t>(columns_ - 1);
-    fmt::print(out_, "\r{:<{}}", line.substr(0, width), width);
+    write_text(out_, fmt::format("\r{:<{}}", line.substr(0, width), width));
     line_open_ = true;
   } else {
-    fmt::print(out_, "{}\n", line);
+    write_text(out_, line + "\n");
   }
   std::fflush(out_);
 }

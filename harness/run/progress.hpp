@@ -1,4 +1,5 @@
-// Progress on stderr: one line that rewrites itself on a terminal, plain lines elsewhere.
+// Progress on stderr: one line that rewrites itself on a terminal, plain lines elsewhere. What
+// cannot be shown is dropped: no measurement ends for that.
 #pragma once
 
 #include <cstdio>

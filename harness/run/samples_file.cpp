@@ -33,11 +33,26 @@ SamplesFile::SamplesFile(const std::filesystem::path& path, const json& header) 
   }
   json line = header;
   line["event"] = "start";
-  append(line);
+  try {
+    append(line);
+  } catch (const Error&) {
+    discard();
+    throw;
+  }
 }
 
 SamplesFile::~SamplesFile() {
-  if (fd_ >= 0) ::close(fd_);
+  if (sampled_) {
+    ::close(fd_);
+  } else {
+    discard();
+  }
+}
+
+void SamplesFile::discard() {
+  ::close(fd_);
+  std::error_code ignored;
+  std::filesystem::remove(path_, ignored);
 }
 
 void SamplesFile::append(const json& line) {
@@ -75,6 +90,7 @@ void SamplesFile::step(const StepRecord& record) {
     line["round"] = record.round;
   }
   append(line);
+  sampled_ = true;
 }
 
 void SamplesFile::evaluated(const Quality& quality, const std::string& variant) {

@@ -13,7 +13,8 @@ namespace harness {
 
 /// Appends `{"event":"step",…}` lines after one `{"event":"start",…}` line. Each line is a single
 /// write(2): what a killed process had measured is readable up to the last whole line. Throws Error
-/// when the disk takes no more.
+/// when the disk takes no more. A file without a step is removed at the end: it says nothing, and
+/// would stand in the way of the next attempt.
 class SamplesFile : public Observer {
  public:
   /// Creates `path`, which must not exist: files of two runs are never mixed.
@@ -28,9 +29,11 @@ class SamplesFile : public Observer {
 
  private:
   void append(const nlohmann::json& line);
+  void discard();
 
   std::filesystem::path path_;
   int fd_ = -1;
+  bool sampled_ = false;
   off_t size_ = 0;  ///< up to the end of the last whole line
 };
 
