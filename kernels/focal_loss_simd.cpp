@@ -61,9 +61,11 @@ double few_terms(const Factors& f, const T* logits, T* gradient, std::int64_t co
   HWY_ALIGN float buffer[hn::MaxLanes(d)] = {};
   for (std::int64_t i = 0; i < count; ++i) buffer[i] = widen(logits[i]);
   const V x[1] = {hn::Load(d, buffer)};
+  V e[1];
   V sum[1] = {hn::Zero(d)};
   V derivative[1];
-  add_terms<kSquare>(f, x, sum, derivative);
+  exp_of_minus_abs(x, e);
+  add_terms<kSquare>(f, x, e, sum, derivative);
   if (gradient != nullptr) {
     hn::Store(derivative[0], d, buffer);
     for (std::int64_t i = 0; i < count; ++i) narrow(buffer[i], gradient[i]);
@@ -124,23 +126,25 @@ HWY_INLINE void load(const std::uint16_t* from, V (&x)[N]) {
   }
 }
 
-/// As narrow() rounds; the lower half is what is dropped.
-HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> rounded(V value) {
-  const hn::RebindToUnsigned<D> du32;
-  const auto bits = hn::BitCast(du32, value);
-  const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du32, 1));
-  return hn::Add(hn::Add(bits, hn::Set(du32, 0x7FFF)), odd);
-}
-
+// As narrow() rounds: upwards where what is dropped, and one more where what is left is odd, is
+// more than half.
 template <bool kStream, std::size_t N>
 HWY_INLINE void store(const V (&x)[N], std::uint16_t* to) {
   const D d;
   const hn::RebindToUnsigned<D> du32;
   const hn::Repartition<std::uint16_t, D> du16;
+  const auto half = hn::Set(du16, std::uint16_t{0x8000});
+  const auto one = hn::Set(du16, std::uint16_t{1});
   for (std::size_t i = 0; i < N; i += 2) {
-    const auto even = hn::ShiftRight<16>(rounded(x[i]));
-    const auto odd = hn::And(rounded(x[i + 1]), hn::Set(du32, 0xFFFF0000U));
-    put<kStream>(hn::BitCast(du16, hn::Or(even, odd)), du16, to + i * hn::Lanes(d));
+    const auto even = hn::BitCast(du32, x[i]);
+    const auto odd = hn::BitCast(du32, x[i + 1]);
+    const auto left =
+        hn::OddEven(hn::BitCast(du16, odd), hn::BitCast(du16, hn::ShiftRight<16>(even)));
+    const auto dropped =
+        hn::OddEven(hn::BitCast(du16, hn::ShiftLeft<16>(odd)), hn::BitCast(du16, even));
+    const auto more = hn::SaturatedAdd(dropped, hn::And(left, one));
+    const auto up = hn::Min(hn::SaturatedSub(more, half), one);
+    put<kStream>(hn::Add(left, up), du16, to + i * hn::Lanes(d));
   }
 }
 
@@ -152,29 +156,40 @@ HWY_INLINE double group_terms(const Factors& f, const T*& logits, T*& gradient,
   const hn::Repartition<double, D> dd;
   const hn::Rebind<float, decltype(dd)> dh;
   const auto step = static_cast<std::int64_t>(N * hn::Lanes(d));
+  if (count < step) return 0;
   auto low = hn::Zero(dd);
   auto high = hn::Zero(dd);
-  while (count >= step) {
+  V x[N];
+  V e[N];
+  load(logits, x);
+  exp_of_minus_abs(x, e);
+  do {
     V sum[N];
     for (std::size_t i = 0; i < N; ++i) sum[i] = hn::Zero(d);
     const std::int64_t turns = std::min(count / step, kFloatSums);
     for (std::int64_t turn = 0; turn < turns; ++turn) {
-      V x[N];
+      // The exponential is one turn ahead: the processor has two independent halves to fill its
+      // units with. After the last turn it is of a group that was done already.
+      const T* const next = logits + (count >= 2 * step ? step : 0);
+      V next_e[N];
       V derivative[N];
+      load(next, x);
+      exp_of_minus_abs(x, next_e);
       load(logits, x);
-      add_terms<kSquare>(f, x, sum, derivative);
+      add_terms<kSquare>(f, x, e, sum, derivative);
+      for (std::size_t i = 0; i < N; ++i) e[i] = next_e[i];
       logits += step;
+      count -= step;
       if constexpr (kGradient) {
         store<kStream>(derivative, gradient);
         gradient += step;
       }
     }
-    count -= turns * step;
     for (std::size_t i = 0; i < N; ++i) {
       low = hn::Add(low, hn::PromoteTo(dd, hn::LowerHalf(dh, sum[i])));
       high = hn::Add(high, hn::PromoteTo(dd, hn::UpperHalf(dh, sum[i])));
     }
-  }
+  } while (count >= step);
   return hn::GetLane(hn::SumOfLanes(dd, hn::Add(low, high)));
 }
 
@@ -237,12 +252,15 @@ void exp_and_log_of(const float* logits, float* exponential, float* logarithm, s
     const std::int64_t few = std::min(lanes, count - at);
     std::copy_n(logits + at, few, buffer);
     const V x[1] = {hn::Load(d, buffer)};
-    V e[1] = {hn::Or(x[0], hn::Set(d, -0.0F))};
-    const Parts<1> parts(f, x);
-    exp_of_nonpositive(e);
+    V e[1];
+    V p[1];
+    V q[1];
+    V series[1];
+    exp_of_minus_abs(x, e);
+    logistic(f, x, e, p, q, series);
     hn::Store(e[0], d, buffer);
     std::copy_n(buffer, few, exponential + at);
-    hn::Store(hn::Mul(hn::Set(d, 0.5F), hn::Mul(parts.series[0], parts.share[0])), d, buffer);
+    hn::Store(hn::Mul(hn::Set(d, 0.5F), hn::Mul(series[0], e[0])), d, buffer);
     std::copy_n(buffer, few, logarithm + at);
   }
 }

@@ -134,6 +134,39 @@ void check_terms(const focal::Term& term, double sum_bound, double derivative_bo
   require_at_most(name, worst * 1e7, derivative_bound);
 }
 
+/// For every bf16 there is: the derivative is that of the float, rounded to nearest even.
+void check_rounding(const focal::Term& term) {
+  constexpr std::int64_t kCount = 1 << 16;
+  std::vector<std::uint16_t> x(kCount);
+  std::vector<float> wide(kCount);
+  for (std::uint32_t bits = 0; bits < kCount; ++bits) {
+    x[bits] = static_cast<std::uint16_t>(bits);
+    wide[bits] = float_of(bits << 16);
+  }
+  std::vector<std::uint16_t> gradient(kCount);
+  std::vector<float> exact(kCount);
+  focal::background_loss(x.data(), gradient.data(), kCount, 0, term, false);
+  focal::background_loss(wide.data(), exact.data(), kCount, 0, term, false);
+  int wrong = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const float value = float_of(static_cast<std::uint32_t>(gradient[i]) << 16);
+    const float below = float_of(std::bit_cast<std::uint32_t>(exact[i]) & 0xFFFF0000U);
+    const float above = float_of(std::bit_cast<std::uint32_t>(below) + 0x10000U);
+    // Exact in double; where both are as near, the even one.
+    const double down = static_cast<double>(exact[i]) - static_cast<double>(below);
+    const double up = static_cast<double>(above) - static_cast<double>(exact[i]);
+    const bool odd = (std::bit_cast<std::uint32_t>(below) >> 16 & 1) != 0;
+    const bool stays =
+        std::isinf(exact[i]) || std::abs(down) < std::abs(up) || (down == up && !odd);
+    const float nearest = stays ? below : above;
+    const bool right = std::isnan(exact[i]) ? std::isnan(value) : value == nearest;
+    wrong += right ? 0 : 1;
+  }
+  char name[64];
+  std::snprintf(name, sizeof name, "bf16 gamma %g, rounded wrongly", term.gamma);
+  require_at_most(name, wrong, 0);
+}
+
 /// What lies around the range stays as it is, wherever it begins and ends.
 template <typename T>
 void check_ends() {
@@ -171,6 +204,7 @@ int main(int argc, char** argv) {
       check_terms<float>({0.75, gamma}, 3, 25);
       check_terms<std::uint16_t>({0.75, gamma}, 3, 1.001e7 / 256);
     }
+    for (const double gamma : {0.5, 2.0}) check_rounding({0.75, gamma});
     check_ends<float>();
     check_ends<std::uint16_t>();
   });
