@@ -31,7 +31,9 @@ struct Geometry {
 std::array<c10::SymInt, 4> check(at::ScalarType type, c10::SymIntArrayRef input,
                                  const at::Tensor& weight, at::TensorList norm,
                                  const Geometry& geometry) {
-  const auto [stride, padding, groups] = geometry;
+  const int64_t stride = geometry.stride;
+  const int64_t padding = geometry.padding;
+  const int64_t groups = geometry.groups;
   require(type == at::kFloat || type == at::kBFloat16,
           std::string("conv_block takes fp32 or bf16 activations, not ") + at::toString(type));
   require(weight.scalar_type() == at::kFloat,
