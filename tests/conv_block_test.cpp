@@ -17,7 +17,7 @@ namespace {
 
 struct Case {
   std::string name{};
-  int64_t batch = 1, in = 16, out = 16, height = 9, width = 7;
+  int64_t batch = 1, in = 16, out = 16, height = 11, width = 7;
   int64_t kernel = 3, stride = 1, padding = 1, groups = 1;
   bool bias = false, norm = false, relu = false, residual = false;
 };
@@ -193,6 +193,25 @@ std::vector<Case> cases() {
       {.name = "tower", .in = 256, .out = 256, .bias = true, .relu = true},
       {.name = "logits, odd width", .in = 256, .out = 99, .bias = true},
       {.name = "one by one map", .in = 32, .out = 32, .height = 1, .width = 1, .bias = true},
+      {.name = "few positions",
+       .batch = 2,
+       .in = 24,
+       .out = 40,
+       .height = 5,
+       .width = 6,
+       .bias = true,
+       .relu = true},
+      {.name = "few positions, stride 2, kernel 5",
+       .in = 12,
+       .out = 20,
+       .height = 12,
+       .width = 9,
+       .kernel = 5,
+       .stride = 2,
+       .padding = 2,
+       .norm = true,
+       .relu = true,
+       .residual = true},
       {.name = "odd channels", .in = 5, .out = 7, .bias = true, .relu = true},
       {.name = "bias and norm", .in = 8, .out = 8, .bias = true, .norm = true},
   };

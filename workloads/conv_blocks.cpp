@@ -3,9 +3,10 @@
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/autograd.h>
 
-#include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "harness/base/error.hpp"
 #include "harness/base/files.hpp"
@@ -129,9 +130,15 @@ class ConvBlocks : public TorchWorkload {
   void build() override {
     implementation_ = kernels::conv_block_operator().select(context().kernels);
     at::manual_seed(context().seeds.weights);
+    std::map<std::pair<std::string, std::vector<std::int64_t>>, at::Tensor> layers;
     for (const ConvProblem& problem : problems_) {
       context().interrupted();
-      blocks_.push_back(make_block(problem, bf16()));
+      Block block = make_block(problem, bf16());
+      // One layer applied to maps of several sizes has one weight, prepared once a step.
+      const std::string layer = problem.name.substr(0, problem.name.rfind('.'));
+      block.weight =
+          layers.try_emplace({layer, block.weight.sizes().vec()}, block.weight).first->second;
+      blocks_.push_back(std::move(block));
     }
   }
 

@@ -21,6 +21,7 @@ Convolution* Convolution::find(const ConvolutionShape& shape) {
   const auto found = made.find(shape);
   if (found != made.end()) return found->second.get();
   std::unique_ptr<Convolution> convolution = make_grouped_convolution(shape);
+  if (!convolution) convolution = make_few_positions_convolution(shape);
   if (!convolution) convolution = make_onednn_convolution(shape);
   return made.emplace(shape, std::move(convolution)).first->second.get();
 }

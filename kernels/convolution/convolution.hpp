@@ -81,6 +81,9 @@ std::unique_ptr<Convolution> make_onednn_convolution(const ConvolutionShape& sha
 /// Our own kernels for grouped 3x3 convolutions; null for other shapes and machines.
 std::unique_ptr<Convolution> make_grouped_convolution(const ConvolutionShape& shape);
 
+/// The gradient by the weights as one matrix product where the map is small; null for others.
+std::unique_ptr<Convolution> make_few_positions_convolution(const ConvolutionShape& shape);
+
 /// The instruction set that oneDNN uses on this machine: "avx512_core_bf16".
 std::string onednn_instruction_set();
 
