@@ -85,10 +85,10 @@ class ConvBlockFunction : public torch::autograd::Function<ConvBlockFunction> {
     if (context->needs_input_grad(0)) {
       result[0] = convolution.backward_data(gradient, activated, weights);
     }
-    if (shape.bias_gradient) result[2] = at::empty({shape.out_channels}, at::kFloat);
     if (context->needs_input_grad(1)) {
+      if (shape.bias_gradient) result[2] = at::empty({shape.out_channels}, at::kFloat);
       result[1] = convolution.backward_weights(input, gradient, activated, weights, result[2]);
-    } else if (shape.bias_gradient) {
+    } else if (shape.bias_gradient && context->needs_input_grad(2)) {
       result[2] = gradient.sum({0, 2, 3}, false, at::kFloat);
     }
     if (by_residual) result[3] = gradient;

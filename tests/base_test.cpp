@@ -28,6 +28,13 @@ TEST_CASE("nearest names catch slips and refuse nonsense", "[base]") {
   CHECK(did_you_mean("zzzzzzzzzzzz", {"a", "b"}) == "known: a, b");
 }
 
+TEST_CASE("what went wrong is one line", "[base]") {
+  CHECK(reason(std::bad_alloc()) == "memory ran out");
+  CHECK(reason(std::runtime_error("shape\nException raised from f (most recent call first):")) ==
+        "shape");
+  CHECK(reason(Error("batch", "too large", "halve it")) == "batch: too large (halve it)");
+}
+
 TEST_CASE("numbers are whole texts and finite", "[base]") {
   CHECK(parse_integer("12") == 12);
   CHECK(parse_integer("-3") == -3);

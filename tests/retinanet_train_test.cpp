@@ -147,7 +147,11 @@ TEST_CASE("without AVX-512 the model still equals the golden data", "[train]") {
       {"ATEN_CPU_CAPABILITY=avx2", "ONEDNN_MAX_CPU_ISA=AVX2", "MKL_ENABLE_INSTRUCTIONS=AVX2"});
   CAPTURE(outcome.err);
   REQUIRE(outcome.code == 0);
-  CHECK(result_in(out.path())["quality"]["passed"] == true);
+  const json result = result_in(out.path());
+  CHECK(result["quality"]["passed"] == true);
+  CHECK(result["kernels"]["conv-block"] == "custom");
+  CHECK(result["system"]["software"]["cpu_capability"] == "AVX2");
+  CHECK(result["system"]["software"]["vector_target"] == "AVX2");
 }
 
 TEST_CASE("variants take turns in one process, each with its own memory and quality", "[train]") {

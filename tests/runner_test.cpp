@@ -117,6 +117,13 @@ TEST_CASE("inside a step the harness reads the clock twice, and twice for each p
   CHECK(longer.clock_reads - first == 10 * (2 + 2 * 2));
 }
 
+TEST_CASE("data that makes a run too large ends it before anything is built", "[runner]") {
+  Fixture fixture;
+  fixture.hooks.data_opened = [] { throw Error("memory", "not enough"); };
+  CHECK_THROWS_WITH(fixture.run({0, 1, 0, 0}), "memory: not enough");
+  CHECK(fixture.now == 107);  // data were opened, the model was not built
+}
+
 TEST_CASE("a run lasts until both its minimum steps and its minimum seconds", "[runner]") {
   Fixture fixture;
   CHECK(fixture.run({1, 2, 10.0, 0}).steps == 11);

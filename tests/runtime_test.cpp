@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 #include <fstream>
+#include <new>
 #include <set>
 #include <string>
 
@@ -57,6 +58,16 @@ TEST_CASE("tensors go back to the allocator they came from, whichever is in use"
   kernels::use_allocator("system");
 }
 
+TEST_CASE("memory that is not there is said in one way, whatever the allocator", "[runtime]") {
+  for (const std::string& name : kernels::allocator_names()) {
+    kernels::use_allocator(name);
+    const auto before = kernels::memory_counters();
+    CHECK_THROWS_AS(at::empty({int64_t{1} << 50}, at::kByte), std::bad_alloc);
+    CHECK(kernels::memory_counters().current_bytes == before.current_bytes);
+  }
+  kernels::use_allocator("system");
+}
+
 TEST_CASE("one OpenMP runtime serves LibTorch, oneDNN and us", "[runtime]") {
   CHECK_FALSE(kernels::library_versions().at("openmp_library").empty());
   std::set<std::string> copies;
@@ -86,8 +97,8 @@ TEST_CASE("the number of threads reaches ATen and our own OpenMP regions", "[run
 
 TEST_CASE("the versions of what really runs", "[runtime]") {
   const auto versions = kernels::library_versions();
-  for (const char* key :
-       {"libtorch", "onednn", "libtorch_onednn", "openmp", "openmp_library", "cpu_capability"}) {
+  for (const char* key : {"libtorch", "onednn", "libtorch_onednn", "openmp", "openmp_library",
+                          "cpu_capability", "vector_target"}) {
     INFO(key);
     CHECK(versions.count(key) == 1);
   }

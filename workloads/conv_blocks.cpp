@@ -174,14 +174,16 @@ class ConvBlocks : public TorchWorkload {
   std::vector<Check> check_block(const Block& block) const {
     const double tolerance = kTolerance[bf16() ? 1 : 0];
     const Block reference = in_double(block);
-    const at::Tensor expected =
-        kernels::conv_block_operator().get("reference")(reference.arguments());
+    kernels::ConvBlockArguments before_relu = reference.arguments();
+    before_relu.relu = false;
+    const at::Tensor linear = kernels::conv_block_operator().get("reference")(before_relu);
+    const at::Tensor expected = block.problem.relu ? linear.relu() : linear;
     const at::Tensor output = forward(block);
     std::vector<Check> checks{relative_error(block.forward, output, expected, tolerance)};
     if (!block.problem.trained) return checks;
     at::Tensor gradient = block.gradient.to(output.scalar_type());
-    // Where the output is nearly 0 the last bit decides whether the ReLU lets a gradient through.
-    if (block.problem.relu) gradient = gradient * (expected.abs() > (bf16() ? 0.1 : 1e-4));
+    // Next to the ReLU's edge the last bit decides whether a gradient comes through.
+    if (block.problem.relu) gradient = gradient * (linear.abs() > (bf16() ? 0.1 : 1e-4));
     const auto actual = torch::autograd::grad({output}, {block.input, block.weight}, {gradient});
     const auto wanted = torch::autograd::grad({expected}, {reference.input, reference.weight},
                                               {gradient.to(at::kDouble)});

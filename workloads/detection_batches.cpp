@@ -74,7 +74,7 @@ DetectionBatches::DetectionBatches(const AnnotationSet& set, const BatchOptions&
       prefetcher_(
           Prefetcher<Batch>::kEndless,
           [this](std::size_t position) { return prepare_image(set_, options_, order_, position); },
-          limits(options)) {}
+          limits(options), [](const Batch& one) { return one.images.nbytes(); }) {}
 
 Batch DetectionBatches::next(const std::function<void()>& interrupted) {
   Batch batch;

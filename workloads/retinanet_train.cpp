@@ -87,9 +87,14 @@ class RetinaNetTrain : public TorchWorkload {
  public:
   double estimate_memory(const WorkloadContext& context) override {
     settings_ = parse_settings(context.settings);
-    // Boxes an image: the matcher's matrix is boxes x anchors, the bound is that of the scenes.
+    // The reference's matcher makes a matrix boxes x anchors; until the data is known, small ones.
+    std::size_t boxes = 32;
+    if (data_) {
+      for (const ImageRecord& image : data_->train.images) boxes = std::max(boxes, image.box_count);
+    }
+    if (context.kernels.at("matcher") != "reference") boxes = 0;
     return retinanet_memory_bytes(context.batch_size, settings_.height, settings_.width, kClasses,
-                                  32);
+                                  static_cast<std::int64_t>(boxes));
   }
 
   double estimate_resident_memory(const WorkloadContext& /*context*/) override {

@@ -1,6 +1,7 @@
 // The one exception type that commands translate into `harness: WHAT: WHY (HINT)` and an exit code.
 #pragma once
 
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -40,6 +41,10 @@ class Error : public std::runtime_error {
   std::string hint_;
   ExitCode code_;
 };
+
+/// What to tell a person of an exception that may come from a library: one line, without the stack
+/// trace that LibTorch puts behind its own; "memory ran out" for std::bad_alloc.
+std::string reason(const std::exception& error);
 
 /// The run was asked to stop (Ctrl-C, SIGTERM); unwinds long preparations.
 class Interrupted : public Error {

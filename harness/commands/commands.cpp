@@ -71,7 +71,7 @@ int run_command_line(int argc, char** argv) {
     return fail("memory: not enough for this request (smaller batch or fewer samples)",
                 ExitCode::kUsage);
   } catch (const std::exception& error) {
-    return fail(std::string("internal error: ") + error.what(), ExitCode::kAborted);
+    return fail("internal error: " + reason(error), ExitCode::kAborted);
   }
 }
 

@@ -100,9 +100,10 @@ void judge(Result& result, const RunPlan& plan, const RunRecord& record) {
   judge_machine(result);
 }
 
-RunnerHooks make_hooks(const RunPlan& plan, const Workload& workload, PeakSchedule& peaks) {
+RunnerHooks make_hooks(const RunPlan& plan, Workload& workload, PeakSchedule& peaks) {
   RunnerHooks hooks;
   hooks.stop_requested = interrupt_requested;
+  hooks.data_opened = [&] { refuse_if_too_large(workload, plan); };
   hooks.clear_cache = [](const std::filesystem::path& root) {
     return to_json(clear_page_cache(root));
   };

@@ -41,7 +41,7 @@ class Run {
     } catch (const std::exception& error) {
       if (steps_ == 0) throw;
       record_.stop = StopReason::kFailed;
-      record_.stop_detail = current_ + ": " + error.what();
+      record_.stop_detail = current_ + ": " + reason(error);
     }
     finish();
     return std::move(record_);
@@ -67,7 +67,7 @@ class Run {
       try {
         observer->finished();
       } catch (const std::exception& error) {
-        if (record_.stop_detail.empty()) record_.stop_detail = error.what();
+        if (record_.stop_detail.empty()) record_.stop_detail = reason(error);
       }
     }
   }
@@ -82,6 +82,7 @@ class Run {
   void prepare() {
     begin("data");
     timed("data_seconds", [&] { open_data(); });
+    hooks_.data_opened();
     if (hooks_.clear_cache && !record_.data.root.empty()) {
       begin("cache");
       record_.preparation["cache_clear"] = hooks_.clear_cache(record_.data.root);

@@ -94,7 +94,7 @@ class Run {
     } catch (const std::exception& error) {
       if (record_.steps == 0) throw;  // a picture that cannot be decoded, say: nothing to lose yet
       record_.stop = StopReason::kFailed;
-      record_.stop_detail = error.what();
+      record_.stop_detail = reason(error);
     }
     if (!record_.peak_memory_bytes) record_.peak_memory_bytes = workload_.peak_memory_bytes();
     record_.metrics = table_.take();
@@ -114,7 +114,7 @@ class Run {
       try {
         observer->finished();
       } catch (const std::exception& error) {
-        if (record_.stop_detail.empty()) record_.stop_detail = error.what();
+        if (record_.stop_detail.empty()) record_.stop_detail = reason(error);
       }
     }
   }
@@ -130,6 +130,7 @@ class Run {
     begin("data");
     record_.preparation["data_seconds"] =
         timed([&] { record_.data = workload_.open_data(context_); });
+    hooks_.data_opened();
     if (hooks_.clear_cache && !record_.data.root.empty()) {
       begin("cache");
       record_.preparation["cache_clear"] = hooks_.clear_cache(record_.data.root);

@@ -31,7 +31,9 @@ struct RunnerOptions {
 struct RunnerHooks {
   Clock clock = steady_seconds;
   std::function<bool()> stop_requested = [] { return false; };
-  /// Called after open_data with the folder to drop from the page cache.
+  /// Called after open_data, when the workload's estimate of its memory knows the data; may throw.
+  std::function<void()> data_opened = [] {};
+  /// Called after that with the folder to drop from the page cache.
   std::function<nlohmann::json(const std::filesystem::path&)> clear_cache{};
   /// Called after each timed step, outside its time.
   std::function<void(double step_seconds)> between_steps{};

@@ -118,6 +118,7 @@ class Workload {
   virtual ~Workload() = default;
 
   /// Bytes a run with this context needs at its peak, from shapes; used to refuse absurd sizes.
+  /// Asked again after open_data, when the data may have told more.
   virtual double estimate_memory(const WorkloadContext& context) = 0;
   /// The part of it that stays in use between steps (weights, optimiser), while other instances
   /// take their turns. Called after estimate_memory.

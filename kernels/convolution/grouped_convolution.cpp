@@ -7,6 +7,7 @@
 #include "kernels/convolution/convolution.hpp"
 #include "kernels/convolution/grouped.hpp"
 #include "kernels/convolution/prepared_weights.hpp"
+#include "kernels/runtime/instruction_sets.hpp"
 #include "kernels/runtime/stages.hpp"
 
 namespace harness::kernels {
@@ -108,16 +109,10 @@ class GroupedConvolution final : public Convolution {
 }  // namespace
 
 bool grouped_conv_supported(const GroupedConvShape& shape) {
-#if defined(__x86_64__)
   const int64_t group = shape.group_channels;
   const bool known_group = group == 4 || group == 8 || group == 16 || group == 32;
   return known_group && (shape.stride == 1 || shape.stride == 2) && shape.channels % 16 == 0 &&
-         shape.channels % group == 0 && __builtin_cpu_supports("avx512f") != 0 &&
-         __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
-         __builtin_cpu_supports("avx512dq") != 0;
-#else
-  return shape.channels < 0;
-#endif
+         shape.channels % group == 0 && avx512_allowed();
 }
 
 std::unique_ptr<Convolution> make_grouped_convolution(const ConvolutionShape& shape) {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <new>
 #include <stdexcept>
 
 #include "kernels/runtime/memory_pool.hpp"
@@ -32,7 +33,7 @@ void count(std::int64_t bytes) {
 class SystemAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(size_t size) override {
-    void* data = base()->raw_allocate(size);
+    void* data = raw_allocate_or_throw(size);
     if (data != nullptr) count(static_cast<std::int64_t>(malloc_usable_size(data)));
     return {data, data, &release, c10::Device(c10::DeviceType::CPU)};
   }
@@ -42,6 +43,18 @@ class SystemAllocator final : public c10::Allocator {
   }
 
  private:
+  // What the pool keeps for later may be what is missing now.
+  static void* raw_allocate_or_throw(size_t size) {
+    for (const bool again : {true, false}) {
+      try {
+        return base()->raw_allocate(size);
+      } catch (const c10::Error&) {
+        if (!again) break;
+        trim_pool();
+      }
+    }
+    throw std::bad_alloc();
+  }
   static c10::Allocator* base() { return c10::GetDefaultCPUAllocator(); }
   static void release(void* data) {
     if (data == nullptr) return;

@@ -11,6 +11,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "kernels/runtime/instruction_sets.hpp"
+
 namespace harness::kernels {
 namespace {
 
@@ -39,10 +41,9 @@ std::map<std::string, std::string> library_versions() {
   }
   const std::string config = at::show_config();
   std::map<std::string, std::string> versions{
-      {"libtorch", TORCH_VERSION},
-      {"onednn", loaded.str()},
-      {"openmp", std::to_string(_OPENMP)},
-      {"cpu_capability", at::get_cpu_capability()},
+      {"libtorch", TORCH_VERSION},         {"onednn", loaded.str()},
+      {"openmp", std::to_string(_OPENMP)}, {"cpu_capability", at::get_cpu_capability()},
+      {"vector_target", vector_target()},
   };
   const auto add = [&versions](const char* key, const std::string& value) {
     if (!value.empty()) versions[key] = value;
