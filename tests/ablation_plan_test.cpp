@@ -179,11 +179,21 @@ TEST_CASE("an ablation is held against the ladder, the quality and the constrain
   CHECK(broken() == "variant-settings /variants/1/settings; ");
   ablation.variants[1].settings.allocator = "pooled";
   std::swap(ablation.variants[2], ablation.variants[1]);
-  CHECK(broken() == "variant-order /variants/2/name; ");
+  CHECK(broken() ==
+        "variant-base /variants/1/ratio_to_previous/to; variant-order /variants/2/name; ");
   std::swap(ablation.variants[2], ablation.variants[1]);
   ablation.variants[3].name = "other";
   CHECK(broken() == "variant /variants/3/name; ");
   ablation.variants[3].name = "bf16-reference";
+  ablation.variants[2].to_previous.to = "out-of-the-box";
+  CHECK(broken() == "variant-base /variants/2/ratio_to_previous/to; ");
+  ablation.variants[2].to_previous.to = "pooled";
+  ablation.variants[3].quality->quality.direction = Direction::kLower;
+  CHECK(broken() == "quality-direction /variants/3/quality/direction; ");
+  ablation.variants[3].quality->quality.direction = Direction::kHigher;
+  ablation.settings.effective["warmup_rounds"] = 0;
+  CHECK(broken() == "warm-up /settings/effective/warmup_rounds; ");
+  ablation.settings.effective["warmup_rounds"] = 2;
   ablation.variants[2].quality->passed = false;
   CHECK(broken() == "quality-target /variants/2/quality/value; ");
   ablation.variants[2].quality.reset();

@@ -92,8 +92,30 @@ TEST_CASE("a rules file that breaks its schema names the path and the reason", "
   CHECK_THAT(error([](json& r) { r["closed"][0]["op"] = "eval"; }), Catch::Contains("/closed/0"));
   CHECK_THAT(error([](json& r) { r["workload"] = "other"; }),
              Catch::Contains("name the file after the workload"));
-  CHECK_THAT(error([](json& r) { r = json::array(); }), Catch::Contains("rules.schema.json"));
+  CHECK_THAT(error([](json& r) { r = json::array(); }), Catch::Contains("rules.schema.json: "));
   CHECK(error([](json&) {}) == "no error");
+}
+
+TEST_CASE("a constraint that could not be decided is refused with path and reason", "[rules]") {
+  const auto error = [](const char* key, const json& constraint) {
+    return RulesFolder([&](json& r) { r[key] = json::array({constraint}); }).error();
+  };
+  const auto with = [](const char* op, const json& value) {
+    json constraint = {{"rule", "r"}, {"path", "/a"}, {"op", op}};
+    if (!value.is_null()) constraint["value"] = value;
+    return constraint;
+  };
+  CHECK_THAT(error("closed", with("at_least", "x")),
+             Catch::Contains("null.json: /closed/0/value: op at_least needs a number, not \"x\""));
+  CHECK_THAT(error("valid", with("at_most", nullptr)), Catch::Contains("/valid/0/value"));
+  CHECK_THAT(error("valid", with("one_of", "x")), Catch::Contains("needs a list"));
+  CHECK_THAT(error("valid", with("one_of", json::array())), Catch::Contains("needs a list"));
+  CHECK_THAT(error("valid", with("equals", nullptr)), Catch::Contains("needs a value"));
+  CHECK_THAT(error("valid", with("present", 1)), Catch::Contains("needs no value"));
+  CHECK_THAT(error("closed", {{"rule", "r"}, {"path", "/settings/~9"}, {"op", "present"}}),
+             Catch::Contains("/closed/0/path: '/settings/~9' is no JSON pointer"));
+  CHECK(error("closed", with("at_least", 1)) == "no error");
+  CHECK(error("closed", with("one_of", {1, "x"})) == "no error");
 }
 
 TEST_CASE("a rules file that is no JSON is one clear error", "[rules]") {
@@ -140,6 +162,8 @@ TEST_CASE("a missed or missing quality target is a violation", "[rules]") {
   CHECK(broken(result) == std::vector<std::string>{"quality-target"});
   result.quality.reset();
   CHECK(broken(result) == std::vector<std::string>{"quality-target"});
+  const Rules rules = load_rules(home_folder(), "null");
+  CHECK(check_rules(rules, result, json::object())[0].hint.empty());
 }
 
 TEST_CASE("the operators decide as they are named, and absent values never pass", "[rules]") {
@@ -159,5 +183,10 @@ TEST_CASE("the operators decide as they are named, and absent values never pass"
   CHECK_FALSE(departs("/a/s", "present", nullptr));
   CHECK(departs("/a/none", "present", nullptr));
   CHECK(departs("/a/absent", "equals", 5));
+  CHECK(departs("/a/n/99999999999999999999", "present", nullptr));
+  const json list = {{"a", {1, 2}}};
+  for (const char* path : {"/a/99999999999999999999", "/a/-", "/a/01", "/a/x"}) {
+    CHECK_FALSE(find_departures({{"r", path, "present", nullptr, ""}}, list).empty());
+  }
   CHECK(find_departures({{"r", "/a/n", "equals", 6, ""}}, document, "/b/").empty());
 }

@@ -32,7 +32,8 @@ inline Variant sample_variant(const std::string& name, std::size_t place, std::s
                              {{"forward", {seconds / 4}}, {"backward", {seconds / 2}}}});
   }
   variant.memory = {1e9 * share, "made up", ""};
-  variant.quality = QualityReport{{"score", Direction::kHigher, 0.75, "", {}}, 0.5, true, 8};
+  variant.quality =
+      QualityReport{{"scripted-quality", Direction::kHigher, 0.75, "", {}}, 0.5, true, 8};
   return variant;
 }
 

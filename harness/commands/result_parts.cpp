@@ -8,7 +8,7 @@
 #include "harness/base/text.hpp"
 #include "harness/base/version.hpp"
 #include "harness/result/consistency.hpp"
-#include "harness/system/doctor.hpp"
+#include "harness/run/division.hpp"
 
 namespace harness {
 
@@ -55,12 +55,7 @@ QualityReport report_quality(const Quality& quality, std::optional<double> targe
 void settle_division(RulesReference& reference, const Rules& rules,
                      const std::vector<Constraint>& closed, const nlohmann::json& document,
                      const std::string& asked) {
-  for (const Departure& departure : find_departures(closed, document)) {
-    const bool known =
-        std::any_of(reference.departures.begin(), reference.departures.end(),
-                    [&](const Departure& earlier) { return earlier.path == departure.path; });
-    if (!known) reference.departures.push_back(departure);
-  }
+  add_departures(reference.departures, find_departures(closed, document));
   reference.division = reference.departures.empty() && asked != "open" ? "closed" : "open";
   reference.mlperf_equivalent = rules.mlperf_equivalent && reference.division == "closed";
 }
@@ -72,13 +67,17 @@ void mark_aborted(Status& status, const std::string& why) {
        "what was measured until then is kept; run again for a valid result"});
 }
 
-void judge_machine(ResultCommon& result) {
-  Status& status = result.status;
+std::vector<Finding> machine_findings(const ResultCommon& result) {
   std::vector<Finding> findings = diagnose(result.system, result.environment_before);
   const std::vector<Finding> during =
       compare_environments(result.environment_before, result.environment_after);
   findings.insert(findings.end(), during.begin(), during.end());
-  for (const Finding& finding : findings) {
+  return findings;
+}
+
+void judge_machine(ResultCommon& result) {
+  Status& status = result.status;
+  for (const Finding& finding : machine_findings(result)) {
     if (finding.mistrust) {
       status.mistrusted = true;
       status.mistrust_reasons.push_back(finding.what);

@@ -7,6 +7,7 @@
 
 #include "harness/result/result_common.hpp"
 #include "harness/run/rules.hpp"
+#include "harness/system/doctor.hpp"
 
 namespace harness {
 
@@ -39,6 +40,9 @@ void settle_division(RulesReference& reference, const Rules& rules,
 
 /// The status of a measurement that did not end by itself; `why` says what ended it.
 void mark_aborted(Status& status, const std::string& why);
+
+/// What the doctor says of the machine before the run and of what happened during it.
+std::vector<Finding> machine_findings(const ResultCommon& result);
 
 /// Mistrust and recommendations, from the machine's state before and after.
 void judge_machine(ResultCommon& result);

@@ -135,7 +135,7 @@ class Finder {
 
   void quality(std::size_t i) {
     const std::optional<QualityReport>& report = ablation_.variants[i].quality;
-    if (report) check_quality(*report, path_of(i) + "/quality", problems_);
+    if (report) check_quality(*report, ablation_.settings, path_of(i) + "/quality", problems_);
     if (ablation_.status.state != RunState::kValid) return;
     problems_.expect(
         report && report->passed.value_or(true), "/status/state",

@@ -83,7 +83,7 @@ class Finder {
   }
 
   void quality(const QualityReport& report) {
-    check_quality(report, "/quality", problems_);
+    check_quality(report, result_.settings, "/quality", problems_);
     problems_.expect(result_.status.state != RunState::kValid || report.passed.value_or(true),
                      "/status/state", "valid, although the quality was not reached");
   }

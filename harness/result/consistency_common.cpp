@@ -37,10 +37,11 @@ void check_division(const ResultCommon& common, ProblemList& problems) {
                   "closed, with departures from the rules");
   // Whoever asks for the open division gets it, departures or not.
   const auto asked = common.settings.requested.find("division");
-  problems.expect(closed || !rules.departures.empty() ||
-                      (asked != common.settings.requested.end() && *asked == "open"),
-                  "/workload/division",
+  const bool asked_open = asked != common.settings.requested.end() && *asked == "open";
+  problems.expect(closed || !rules.departures.empty() || asked_open, "/workload/division",
                   "open, without a departure and without having asked for it");
+  problems.expect(!closed || !asked_open, "/workload/division",
+                  "closed, although the open division was asked for");
   problems.expect(!rules.mlperf_equivalent || closed, "/workload/mlperf_equivalent",
                   "true, although the run departs from the rules");
 }
@@ -146,7 +147,11 @@ void check_common(const ResultCommon& common, const json& document, ProblemList&
   NullFinder(document, problems).find();
 }
 
-void check_quality(const QualityReport& report, const std::string& path, ProblemList& problems) {
+void check_quality(const QualityReport& report, const Settings& settings, const std::string& path,
+                   ProblemList& problems) {
+  const json target = settings.effective.value("quality_target", json());
+  problems.expect(report.target ? target == *report.target : target.is_null(), path + "/target",
+                  fmt::format("{}, but the settings have {}", shown(report.target), target.dump()));
   for (std::size_t i = 0; i < report.quality.checks.size(); ++i) {
     const Check& check = report.quality.checks[i];
     const bool passes = check.error && *check.error <= check.tolerance;

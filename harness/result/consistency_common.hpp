@@ -34,7 +34,9 @@ bool nearly_equal(double a, double b);
 /// Order of times and runs, division, status, and a reason for each null anywhere in `document`.
 void check_common(const ResultCommon& common, const nlohmann::json& document,
                   ProblemList& problems);
-/// `passed` of each check and of the whole; `path` is where the report stands.
-void check_quality(const QualityReport& report, const std::string& path, ProblemList& problems);
+/// `passed` of each check and of the whole, and the target against the settings' one; `path` is
+/// where the report stands.
+void check_quality(const QualityReport& report, const Settings& settings, const std::string& path,
+                   ProblemList& problems);
 
 }  // namespace harness

@@ -16,9 +16,9 @@
 
 namespace harness {
 
-/// Checks a result against the rules of its workload, a function for each kind; either may be
-/// empty. Plugged in from outside, so that result files can be read without knowing rules. May
-/// throw Error when the rules cannot be had.
+/// Checks a result of any state against the rules of its workload and what else is known outside
+/// the file, a function for each kind; either may be empty. Plugged in from outside, so that result
+/// files can be read without knowing rules. May throw Error when the rules cannot be had.
 struct RulesCheck {
   std::function<std::vector<Violation>(const Result&, const nlohmann::json&)> run{};
   std::function<std::vector<Violation>(const Ablation&, const nlohmann::json&)> ablation{};

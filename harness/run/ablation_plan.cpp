@@ -7,6 +7,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/text.hpp"
 #include "harness/run/ablation_rules.hpp"
+#include "harness/run/division.hpp"
 
 namespace harness {
 namespace {
@@ -64,20 +65,6 @@ RunRequest request_of(const RunRequest& common, const VariantSettings& settings)
   return request;
 }
 
-// Up the ladder's own order until something is found that is measured as well.
-std::string nearest_measured(const AblationRule& rule, const VariantRule& variant,
-                             const std::vector<VariantPlan>& measured) {
-  const auto named = [](const std::string& name) {
-    return [name](const auto& item) { return item.name == name; };
-  };
-  std::string name = variant.builds_on;
-  while (!name.empty()) {
-    if (std::any_of(measured.begin(), measured.end(), named(name))) return name;
-    name = std::find_if(rule.variants.begin(), rule.variants.end(), named(name))->builds_on;
-  }
-  return name;
-}
-
 json requested_settings(const AblationRequest& request, const RunPlan& plan) {
   json requested = plan.requested;
   for (const char* of_variants : {"kernels", "precision", "allocator"})
@@ -132,6 +119,7 @@ AblationPlan make_ablation_plan(const AblationRequest& request, const std::files
                 fmt::format("from 1 to {}", kMostRounds));
   }
   RunRequest common = request.common;
+  std::vector<std::string> measured;
   for (const VariantRule& variant : rule.variants) {
     const bool named = contains(request.variants, variant.name);
     if (!request.variants.empty() && !named) continue;
@@ -146,7 +134,8 @@ AblationPlan make_ablation_plan(const AblationRequest& request, const std::files
     // Drawn once, where the rules leave it to chance.
     common.seed = run.context.seeds.run;
     plan.variants.push_back({variant.name, variant.summary,
-                             nearest_measured(rule, variant, plan.variants), std::move(run)});
+                             nearest_base(rule, variant.name, measured), std::move(run)});
+    measured.push_back(variant.name);
   }
   if (plan.variants.empty()) {
     throw Error("ablation of '" + info.name + "'", "no variant can run here",
@@ -157,11 +146,9 @@ AblationPlan make_ablation_plan(const AblationRequest& request, const std::files
   for (const Departure& departure : plan.variants.front().plan.departures) {
     if (!set_by_variants(departure.path)) plan.departures.push_back(departure);
   }
-  if (plan.rounds < rule.rounds) {
-    plan.departures.push_back({"/settings/effective/rounds",
-                               fmt::format("at least {}", rule.rounds),
-                               std::to_string(plan.rounds)});
-  }
+  const json settings = {{"requested", plan.requested}, {"effective", plan.effective}};
+  add_departures(plan.departures,
+                 tier_departures(rules, plan.variants.front().plan.tier_name, settings));
   return plan;
 }
 

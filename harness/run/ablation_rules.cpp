@@ -31,6 +31,7 @@ std::string settings_text(const VariantSettings& settings) {
 void check_variants(const AblationRule& rule, const Ablation& ablation,
                     std::vector<Violation>& violations) {
   std::size_t next = 0;  // in the order of the rules
+  std::vector<std::string> before;
   for (std::size_t i = 0; i < ablation.variants.size(); ++i) {
     const Variant& variant = ablation.variants[i];
     const std::string path = fmt::format("/variants/{}", i);
@@ -50,10 +51,27 @@ void check_variants(const AblationRule& rule, const Ablation& ablation,
     if (expected != actual) {
       violations.push_back({"variant-settings", path + "/settings", expected, actual, ""});
     }
+    const std::string base = nearest_base(rule, variant.name, before);
+    if (base != variant.to_previous.to) {
+      violations.push_back({"variant-base", path + "/ratio_to_previous/to", "'" + base + "'",
+                            "'" + printable(variant.to_previous.to, 64) + "'", ""});
+    }
+    before.push_back(variant.name);
   }
 }
 
 }  // namespace
+
+std::string nearest_base(const AblationRule& rule, const std::string& name,
+                         const std::vector<std::string>& measured) {
+  const VariantRule* variant = find_variant(rule.variants, name);
+  while (variant != nullptr && !variant->builds_on.empty()) {
+    const std::string& base = variant->builds_on;
+    if (std::find(measured.begin(), measured.end(), base) != measured.end()) return base;
+    variant = find_variant(rule.variants, base);
+  }
+  return {};
+}
 
 AblationRule ablation_rule_from_json(const json& document, const std::string& file) {
   AblationRule rule;
@@ -110,6 +128,13 @@ std::vector<Violation> check_rules(const Rules& rules, const Ablation& ablation,
   std::vector<Violation> violations;
   if (rules.ablation) {
     check_variants(*rules.ablation, ablation, violations);
+    const json& effective = ablation.settings.effective;
+    const std::int64_t warmup = effective.value("warmup_rounds", std::int64_t{0});
+    if (warmup < rules.ablation->warmup_rounds) {
+      violations.push_back({"warm-up", "/settings/effective/warmup_rounds",
+                            fmt::format("at least {}", rules.ablation->warmup_rounds),
+                            std::to_string(warmup), ""});
+    }
   } else {
     violations.push_back({"ablation", "/workload/rules_file", "a section 'ablation'", "none", ""});
   }

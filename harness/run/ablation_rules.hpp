@@ -15,6 +15,11 @@ namespace harness {
 /// not stand before it.
 AblationRule ablation_rule_from_json(const nlohmann::json& document, const std::string& file);
 
+/// The variant that `name` builds on or, where that is not among `measured`, the next one further
+/// down that is. Empty where there is none.
+std::string nearest_base(const AblationRule& rule, const std::string& name,
+                         const std::vector<std::string>& measured);
+
 /// Whether `path` (a JSON pointer into a run's result) is something that variants set.
 bool set_by_variants(const std::string& path);
 
@@ -22,8 +27,8 @@ bool set_by_variants(const std::string& path);
 std::vector<Constraint> shared_constraints(const std::vector<Constraint>& constraints);
 
 /// Everything in `ablation` (with its JSON form `document`) that breaks `rules`: variants that are
-/// not those of the rules, the quality of each, constraints. Used after measuring and again by
-/// `validate`.
+/// not those of the rules or are compared with others, warm-up, the quality of each, constraints.
+/// Used after measuring and again by `validate`.
 std::vector<Violation> check_rules(const Rules& rules, const Ablation& ablation,
                                    const nlohmann::json& document);
 

@@ -6,6 +6,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/text.hpp"
+#include "harness/result/schema.hpp"
 
 namespace harness {
 namespace {
@@ -74,6 +75,25 @@ KernelSet parse_kernels(const std::string& text, const std::vector<OperatorInfo>
     }
   }
   return kernels;
+}
+
+std::vector<Violation> check_kernels(const KernelSet& kernels,
+                                     const std::vector<OperatorInfo>& operators,
+                                     const std::string& path) {
+  std::vector<Violation> violations;
+  for (const auto& [name, implementation] : kernels) {
+    std::vector<std::string> known;
+    for (const OperatorInfo& info : operators) {
+      if (info.name != name) continue;
+      for (const ImplementationInfo& item : info.implementations) known.push_back(item.name);
+    }
+    if (std::find(known.begin(), known.end(), implementation) != known.end()) continue;
+    violations.push_back(
+        {"kernels", path + "/" + pointer_step(name),
+         known.empty() ? "an operator of the workload" : "one of " + join(known, ", "),
+         printable(implementation, 64), ""});
+  }
+  return violations;
 }
 
 }  // namespace harness

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/result/result_common.hpp"
 #include "harness/run/workload.hpp"
 
 namespace harness {
@@ -17,5 +18,11 @@ std::string choose_known(const char* option, const std::string& value,
 /// `reference`; asking for a set that no operator has or can run is an error, and so is asking for
 /// a single implementation that cannot run here.
 KernelSet parse_kernels(const std::string& text, const std::vector<OperatorInfo>& operators);
+
+/// One violation for each operator or implementation in `kernels` that is not among `operators`;
+/// `path` is where they stand.
+std::vector<Violation> check_kernels(const KernelSet& kernels,
+                                     const std::vector<OperatorInfo>& operators,
+                                     const std::string& path);
 
 }  // namespace harness

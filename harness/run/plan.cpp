@@ -8,6 +8,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/text.hpp"
+#include "harness/run/division.hpp"
 #include "harness/system/affinity.hpp"
 
 namespace harness {
@@ -127,19 +128,6 @@ json effective_settings(const RunPlan& plan, const RunRequest& request) {
   };
 }
 
-// A tier is part of the rules: what differs from it is a departure like any other.
-void add_tier_departures(RunPlan& plan) {
-  const auto compare = [&](const char* path, const json& expected, const json& actual) {
-    if (expected != actual) plan.departures.push_back({path, expected.dump(), actual.dump()});
-  };
-  const Tier& tier = plan.rules.tiers.at(plan.tier_name);
-  compare("/settings/effective/batch_size", tier.batch_size, plan.context.batch_size);
-  if (plan.runs < tier.runs) compare("/settings/effective/runs", tier.runs, plan.runs);
-  if (plan.rules.quality && plan.quality_target) {
-    compare("/settings/effective/quality_target", plan.rules.quality->target, *plan.quality_target);
-  }
-}
-
 // splitmix64's finaliser: neighbouring run seeds give unrelated streams.
 std::uint32_t mix(std::uint64_t value) {
   value += 0x9E3779B97F4A7C15ULL;
@@ -198,7 +186,6 @@ RunPlan make_plan(const RunRequest& request, const std::filesystem::path& home) 
   if (plan.rules.quality) {
     plan.quality_target = request.quality_target.value_or(plan.rules.quality->target);
   }
-  add_tier_departures(plan);
   if (plan.dry_run) {
     plan.runs = 1;
     plan.tier.warmup_steps = kDryRunWarmup;
@@ -209,11 +196,12 @@ RunPlan make_plan(const RunRequest& request, const std::filesystem::path& home) 
       plan.tier.min_seconds > 0 ? 0 : plan.tier.warmup_steps + plan.tier.min_steps;
   plan.effective = effective_settings(plan, request);
 
-  const json document = {{"settings", {{"effective", plan.effective}}},
-                         {"kernels", context.kernels}};
+  const json document = {
+      {"settings", {{"requested", plan.requested}, {"effective", plan.effective}}},
+      {"kernels", context.kernels}};
+  plan.departures = tier_departures(plan.rules, plan.tier_name, document.at("settings"));
   for (const char* part : {"/settings/", "/kernels/"}) {
-    const std::vector<Departure> found = find_departures(plan.rules.closed, document, part);
-    plan.departures.insert(plan.departures.end(), found.begin(), found.end());
+    add_departures(plan.departures, find_departures(plan.rules.closed, document, part));
   }
   if (plan.division == "closed" && !plan.departures.empty()) {
     const Departure& first = plan.departures.front();

@@ -10,6 +10,7 @@
 #include "harness/base/hash.hpp"
 #include "harness/base/text.hpp"
 #include "harness/result/json_reader.hpp"
+#include "harness/result/result_json.hpp"
 #include "harness/result/schema.hpp"
 #include "harness/run/ablation_rules.hpp"
 
@@ -34,12 +35,36 @@ Tier tier_from_json(const json& document) {
   return tier;
 }
 
-std::vector<Constraint> constraints_from_json(const json& document, const char* key) {
+// What the schema does not say of a constraint; empty when all is well.
+std::string misfit(const Constraint& constraint) {
+  const std::string& op = constraint.op;
+  const json& value = constraint.value;
+  const auto needs = [&](const char* what) {
+    return fmt::format("value: op {} needs {}, not {}", op, what, printable(value.dump(), 60));
+  };
+  if ((op == "at_least" || op == "at_most") && !value.is_number()) return needs("a number");
+  if (op == "one_of" && (!value.is_array() || value.empty())) return needs("a list of values");
+  if (op == "equals" && value.is_null()) return needs("a value");
+  if (op == "present" && !value.is_null()) return needs("no value");
+  try {
+    const json::json_pointer pointer(constraint.path);
+  } catch (const json::exception&) {
+    return fmt::format("path: '{}' is no JSON pointer", printable(constraint.path));
+  }
+  return {};
+}
+
+std::vector<Constraint> constraints_from_json(const json& document, const char* key,
+                                              const std::string& file) {
   std::vector<Constraint> constraints;
   if (!document.contains(key)) return constraints;
   for (const json& item : document.at(key)) {
     constraints.push_back({item.at("rule"), item.at("path"), item.at("op"),
                            item.value("value", json()), item.value("hint", "")});
+    const std::string trouble = misfit(constraints.back());
+    if (trouble.empty()) continue;
+    throw Error(printable(file), fmt::format("/{}/{}/{}", key, constraints.size() - 1, trouble),
+                "mend the file; rules/README.md describes each field");
   }
   return constraints;
 }
@@ -66,7 +91,11 @@ std::string expectation(const Constraint& constraint) {
 
 const json* find(const json& document, const std::string& path) {
   const json::json_pointer pointer(path);
-  return document.contains(pointer) ? &document.at(pointer) : nullptr;
+  try {
+    return document.contains(pointer) ? &document.at(pointer) : nullptr;
+  } catch (const json::exception&) {
+    return nullptr;  // the index of a list that is beyond any number, say
+  }
 }
 
 const Metric* find_metric(const Result& result, const std::string& tag) {
@@ -127,7 +156,8 @@ Rules load_rules(const std::filesystem::path& home, const std::string& workload)
       validate_schema(document, home / "rules" / "rules.schema.json");
   if (!problems.empty()) {
     throw Error(printable(path.string()),
-                fmt::format("breaks rules/rules.schema.json at {}: {}", problems.front().path,
+                fmt::format("breaks rules/rules.schema.json{}: {}",
+                            problems.front().path.empty() ? "" : " at " + problems.front().path,
                             problems.front().reason),
                 "mend the file; rules/README.md describes each field");
   }
@@ -159,8 +189,8 @@ Rules load_rules(const std::filesystem::path& home, const std::string& workload)
   if (document.contains("ablation")) {
     rules.ablation = ablation_rule_from_json(document.at("ablation"), rules.file);
   }
-  rules.closed = constraints_from_json(document, "closed");
-  rules.valid = constraints_from_json(document, "valid");
+  rules.closed = constraints_from_json(document, "closed", path.string());
+  rules.valid = constraints_from_json(document, "valid", path.string());
   return rules;
 }
 
@@ -184,8 +214,17 @@ void check_quality(const QualityRule& rule, const std::optional<QualityReport>& 
       report && report->target ? *report->target : rule.target);
   if (!report || !report->quality.value) {
     const std::string why = report ? report->quality.reason : "not evaluated";
-    violations.push_back({"quality-target", path + "/value", expected, why, "see the checks"});
+    violations.push_back({"quality-target", path + "/value", expected, why,
+                          report && !report->quality.checks.empty() ? "see the checks" : ""});
     return;
+  }
+  if (report->quality.metric != rule.metric) {
+    violations.push_back({"quality-metric", path + "/metric", rule.metric,
+                          printable(report->quality.metric, 64), ""});
+  }
+  if (report->quality.direction != rule.direction) {
+    violations.push_back({"quality-direction", path + "/direction", to_text(rule.direction),
+                          to_text(report->quality.direction), ""});
   }
   if (report->passed.value_or(false)) return;
   std::string hint = "the speed of a wrong model is no result";

@@ -1,0 +1,108 @@
+#include "harness/run/division.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/base/text.hpp"
+
+namespace harness {
+namespace {
+
+using nlohmann::json;
+
+auto at_path(const std::string& path) {
+  return [&path](const Departure& departure) { return departure.path == path; };
+}
+
+// A file holds 0.5 where the run had 0.50 or, for a whole number, 1 where it had 1.0.
+bool same_value(const std::string& a, const std::string& b) {
+  if (a == b) return true;
+  const json first = json::parse(a, nullptr, false);
+  const json second = json::parse(b, nullptr, false);
+  return !first.is_discarded() && first == second;
+}
+
+std::string shown(const Departure& departure) {
+  return fmt::format("{} ({} instead of {})", departure.path, departure.actual, departure.expected);
+}
+
+}  // namespace
+
+void add_departures(std::vector<Departure>& list, const std::vector<Departure>& more) {
+  for (const Departure& departure : more) {
+    if (std::none_of(list.begin(), list.end(), at_path(departure.path))) list.push_back(departure);
+  }
+}
+
+std::vector<Departure> tier_departures(const Rules& rules, const std::string& tier,
+                                       const json& settings) {
+  std::vector<Departure> departures;
+  const auto known = rules.tiers.find(tier);
+  if (known == rules.tiers.end()) return departures;
+  const json& effective = settings.at("effective");
+  const auto actual = [&](const char* key) {
+    const auto found = effective.find(key);
+    return found == effective.end() ? json() : *found;
+  };
+  const auto add = [&](const char* key, const std::string& expected) {
+    departures.push_back(
+        {fmt::format("/settings/effective/{}", key), expected, printable(actual(key).dump())});
+  };
+  const Tier& rule = known->second;
+  if (actual("batch_size") != rule.batch_size) add("batch_size", std::to_string(rule.batch_size));
+  // A dry run is one run whatever was asked for, and claims nothing. Ablations have no runs.
+  const bool dry = settings.at("requested").value("dry_run", false);
+  if (!dry && effective.contains("runs") && actual("runs") < rule.runs) {
+    add("runs", std::to_string(rule.runs));
+  }
+  if (rules.quality && actual("quality_target") != rules.quality->target) {
+    add("quality_target", json(rules.quality->target).dump());
+  }
+  if (rules.ablation && effective.contains("rounds") && actual("rounds") < rules.ablation->rounds) {
+    add("rounds", fmt::format("at least {}", rules.ablation->rounds));
+  }
+  return departures;
+}
+
+std::vector<Departure> departures_of(const Rules& rules, const std::vector<Constraint>& closed,
+                                     const json& document) {
+  std::vector<Departure> departures =
+      tier_departures(rules, document.at("workload").at("tier"), document.at("settings"));
+  add_departures(departures, find_departures(closed, document));
+  return departures;
+}
+
+std::vector<Violation> check_division(const Rules& rules, const ResultCommon& result,
+                                      const std::vector<Departure>& derived) {
+  std::vector<Violation> violations;
+  const std::vector<Departure>& listed = result.rules.departures;
+  for (const Departure& departure : derived) {
+    const auto own = std::find_if(listed.begin(), listed.end(), at_path(departure.path));
+    if (own != listed.end() && same_value(own->expected, departure.expected) &&
+        same_value(own->actual, departure.actual)) {
+      continue;
+    }
+    violations.push_back({"departures", "/workload/departures", shown(departure),
+                          own == listed.end() ? "not listed" : shown(*own), ""});
+  }
+  for (std::size_t i = 0; i < listed.size(); ++i) {
+    if (std::any_of(derived.begin(), derived.end(), at_path(listed[i].path))) continue;
+    violations.push_back({"departures", fmt::format("/workload/departures/{}", i),
+                          "what the result departs in", printable(listed[i].path), ""});
+  }
+  const json& requested = result.settings.requested;
+  const auto asked = requested.find("division");
+  const bool open = !derived.empty() || (asked != requested.end() && *asked == "open");
+  const char* division = open ? "open" : "closed";
+  if (result.rules.division != division) {
+    violations.push_back(
+        {"division", "/workload/division", division, printable(result.rules.division), ""});
+  }
+  if (result.rules.mlperf_equivalent && !(rules.mlperf_equivalent && !open)) {
+    violations.push_back({"mlperf-equivalent", "/workload/mlperf_equivalent", "false", "true", ""});
+  }
+  return violations;
+}
+
+}  // namespace harness

@@ -1,0 +1,30 @@
+// Which division a result belongs in: what it changes of the rules, derived from what it holds.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "harness/run/rules.hpp"
+
+namespace harness {
+
+/// Adds those of `more` whose path is not in `list` yet.
+void add_departures(std::vector<Departure>& list, const std::vector<Departure>& more);
+
+/// What `settings` (with its members `requested` and `effective`) changes of the tier `tier`: batch
+/// size, a shorter series, the quality target; of an ablation fewer rounds. A tier is part of the
+/// rules. Nothing for a tier that is unknown.
+std::vector<Departure> tier_departures(const Rules& rules, const std::string& tier,
+                                       const nlohmann::json& settings);
+
+/// All that `document`, the JSON form of a result, changes of the rules. `closed` are the
+/// constraints that hold for its kind.
+std::vector<Departure> departures_of(const Rules& rules, const std::vector<Constraint>& closed,
+                                     const nlohmann::json& document);
+
+/// Where departures, division and equivalence as `result` states them are not what `derived` gives.
+std::vector<Violation> check_division(const Rules& rules, const ResultCommon& result,
+                                      const std::vector<Departure>& derived);
+
+}  // namespace harness
