@@ -6,7 +6,7 @@
 Both evaluate the same boxes in turns, pycocotools once and ours a few times in each round. Timed is the
 evaluation from boxes in memory to the twelve numbers: not the reading, nor pycocotools' index. The
 numbers have to agree. Both use one thread, and processor time is counted, which other processes disturb
-less than the clock on the wall. The full size takes pycocotools about 6 GB of memory and minutes a round.
+less than the clock on the wall. The full size takes pycocotools about 7 GB of memory and minutes a round.
 """
 
 import argparse
