@@ -2,7 +2,7 @@
 """Draws results/step-phases.svg, the picture in README.md, from an ablation file of retinanet-train:
 one bar a variant, cut by phase (medians), with how many times faster than the first it is.
 
-    results/step_phases.py results/reference/NAME.json > results/step-phases.svg
+    results/step_phases.py results/MACHINE/NAME.json > results/step-phases.svg
 """
 
 import json

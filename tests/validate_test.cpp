@@ -278,3 +278,15 @@ TEST_CASE_METHOD(Fixture, "the rules are asked again", "[validate]") {
   };
   CHECK(names(validate_result_file(file(), lost), "/workload/rules_file", "No such file"));
 }
+
+TEST_CASE("the reference results in the repository are valid", "[validate]") {
+  int checked = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(home_folder() / "results")) {
+    const bool schema = entry.path().parent_path().filename() == "schema";
+    if (entry.path().extension() != ".json" || schema) continue;
+    CAPTURE(entry.path());
+    CHECK(validate_result_file(entry.path()).code == ExitCode::kOk);
+    ++checked;
+  }
+  CHECK(checked >= 3);
+}

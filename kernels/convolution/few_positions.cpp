@@ -15,8 +15,10 @@ namespace {
 
 using Memory = dnnl::memory;
 
-// From here on the blocked gradient's way back is small beside the product.
+// From here on the blocked gradient's way back is small beside the product; with fewer channels it
+// is small by itself.
 constexpr int64_t kMostPositions = 64;
+constexpr int64_t kFewestChannels = 128;
 
 int64_t positions(const ConvolutionShape& s) { return s.batch * s.out_height() * s.out_width(); }
 
@@ -110,7 +112,10 @@ class FewPositions final : public Convolution {
 }  // namespace
 
 std::unique_ptr<Convolution> make_few_positions_convolution(const ConvolutionShape& shape) {
-  if (shape.groups != 1 || positions(shape) > kMostPositions) return nullptr;
+  if (shape.groups != 1 || positions(shape) > kMostPositions ||
+      shape.out_channels < kFewestChannels) {
+    return nullptr;
+  }
   std::unique_ptr<Convolution> library = make_onednn_convolution(shape);
   if (!library) return nullptr;
   return std::make_unique<FewPositions>(shape, std::move(library));
