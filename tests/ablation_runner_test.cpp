@@ -223,7 +223,9 @@ TEST_CASE("observers hear of every step with its variant and round", "[ablation-
       heard += record.variant + std::to_string(record.round) + (record.warmup ? "w " : " ");
       CHECK(record.step == ++steps);
     }
-    void evaluated(const Quality&, const std::string& variant) override { heard += variant + "! "; }
+    void evaluated(const Quality&, const EvaluationPoint& at) override {
+      heard += at.variant + "! ";
+    }
     void finished() override { heard += "finished"; }
     std::int64_t steps = 0;
   };

@@ -182,7 +182,7 @@ TEST_CASE("observers hear of everything in order, and one that fails costs no da
       heard += std::to_string(record.step) + " ";
       if (record.step == fail_at) throw Error("disk", "full");
     }
-    void evaluated(const Quality&, const std::string&) override { heard += "evaluated "; }
+    void evaluated(const Quality&, const EvaluationPoint&) override { heard += "evaluated "; }
     void finished() override { heard += "finished"; }
   };
   {

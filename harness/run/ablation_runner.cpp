@@ -196,7 +196,7 @@ class Run {
         entries_[i].workload->activate();
         record_.variants[i].quality = entries_[i].workload->evaluate();
         for (Observer* observer : observers_) {
-          observer->evaluated(*record_.variants[i].quality, current_);
+          observer->evaluated(*record_.variants[i].quality, {current_});
         }
       }
     });

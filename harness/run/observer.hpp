@@ -1,5 +1,7 @@
-// Events of a run, in order: stage*, (progress*), step*, evaluated*, finished. Observers print or
-// write; the runner itself does neither.
+// Events of a run, in order: stage*, (progress*), step*, evaluated*, finished. A run that trains to
+// a quality target has more: run_begin, data_opened, (epoch_begin, step*, epoch_end,
+// evaluation_begin, evaluated)*, run_end, finished. Observers print or write; the runner itself
+// does neither.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +36,13 @@ struct RunLength {
   double min_seconds = 0;
 };
 
+/// Where in a run an evaluation stands.
+struct EvaluationPoint {
+  std::string variant{};     ///< of an ablation; empty in a run
+  std::int64_t epoch = 0;    ///< 1-based, the last one trained; 0 in a run without epochs
+  std::int64_t samples = 0;  ///< trained on so far; 0 in a run without epochs
+};
+
 class Observer {
  public:
   virtual ~Observer() = default;
@@ -43,9 +52,23 @@ class Observer {
                         std::int64_t /*total*/) {}
   virtual void length(const RunLength& /*length*/) {}
   virtual void step(const StepRecord& /*record*/) {}
-  /// `variant` is that of an ablation; empty in a run.
-  virtual void evaluated(const Quality& /*quality*/, const std::string& /*variant*/) {}
+  virtual void evaluated(const Quality& /*quality*/, const EvaluationPoint& /*at*/) {}
   virtual void finished() {}
+
+  // Of a run that trains to a quality target.
+  /// The data set was dropped from memory before the run, or (`complete` false) why not.
+  virtual void cache_cleared(bool /*complete*/, const std::string& /*reason*/) {}
+  /// The model is built and the clock starts: no training or evaluation data was touched so far.
+  virtual void run_begin() {}
+  /// Pictures (or whatever a sample is) in the whole training and evaluation sets.
+  virtual void data_opened(std::int64_t /*train_samples*/, std::int64_t /*eval_samples*/) {}
+  /// Epochs are numbered from 1.
+  virtual void epoch_begin(std::int64_t /*epoch*/) {}
+  virtual void epoch_end(std::int64_t /*epoch*/) {}
+  /// evaluated() follows, unless the evaluation fails.
+  virtual void evaluation_begin(std::int64_t /*epoch*/) {}
+  /// The clock stops. A run that ends without this event was aborted.
+  virtual void run_end(bool /*target_reached*/) {}
 };
 
 }  // namespace harness

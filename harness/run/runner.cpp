@@ -191,7 +191,7 @@ class Run {
     record_.peak_memory_bytes = workload_.peak_memory_bytes();
     record_.preparation["evaluation_seconds"] =
         timed([&] { record_.quality = workload_.evaluate(); });
-    for (Observer* observer : observers_) observer->evaluated(*record_.quality, "");
+    for (Observer* observer : observers_) observer->evaluated(*record_.quality, {});
   }
 
   Workload& workload_;

@@ -1,0 +1,58 @@
+#include "harness/base/line_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "harness/base/error.hpp"
+#include "harness/base/text.hpp"
+
+namespace harness {
+
+LineFile::LineFile(const std::filesystem::path& path, std::string line_name)
+    : path_(path), line_name_(std::move(line_name)) {
+  fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
+  if (fd_ < 0) {
+    throw Error(printable(path.string()), fmt::format("cannot create it: {}", std::strerror(errno)),
+                "choose another folder with --out");
+  }
+}
+
+LineFile::~LineFile() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+void LineFile::append(std::string_view line) {
+  std::string text(line);
+  text += '\n';
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const ssize_t written = ::write(fd_, rest.data(), rest.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) {
+      // Half a line would make the lines before it look damaged.
+      const int reason = errno;
+      [[maybe_unused]] const int ignored = ::ftruncate(fd_, size_);
+      throw Error(printable(path_.string()),
+                  fmt::format("cannot append {}: {}", line_name_, std::strerror(reason)),
+                  "free some space or choose another folder with --out");
+    }
+    rest.remove_prefix(static_cast<std::size_t>(written));
+  }
+  size_ += static_cast<off_t>(text.size());
+}
+
+void LineFile::discard() {
+  ::close(fd_);
+  fd_ = -1;
+  std::error_code ignored;
+  std::filesystem::remove(path_, ignored);
+}
+
+void LineFile::sync() { ::fsync(fd_); }
+
+}  // namespace harness

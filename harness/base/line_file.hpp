@@ -1,0 +1,38 @@
+// A text file that grows by whole lines while something runs: what a killed process had written is
+// readable up to its last line.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace harness {
+
+/// Each line is a single write(2). Throws Error when the disk takes no more; half a line is then
+/// taken back.
+class LineFile {
+ public:
+  /// Creates `path`, which must not exist: files of two runs are never mixed. `line_name` is what
+  /// messages call a line ("a sample").
+  LineFile(const std::filesystem::path& path, std::string line_name);
+  ~LineFile();
+  LineFile(const LineFile&) = delete;
+  LineFile& operator=(const LineFile&) = delete;
+
+  /// `line` without its newline.
+  void append(std::string_view line);
+  /// Waits for the disk. A power cut is not kill -9: only the end of a run is worth it.
+  void sync();
+  /// Closes and removes the file; nothing may be appended then.
+  void discard();
+
+ private:
+  std::filesystem::path path_;
+  std::string line_name_;
+  int fd_ = -1;
+  off_t size_ = 0;  ///< up to the end of the last whole line
+};
+
+}  // namespace harness
