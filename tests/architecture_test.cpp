@@ -26,6 +26,7 @@ const std::vector<Rule>& rules() {
       {"harness/result/", {"harness/base/", "harness/stats/", "harness/result/"}},
       {"harness/run/",
        {"harness/base/", "harness/stats/", "harness/system/", "harness/result/", "harness/run/"}},
+      {"harness/mlperf/", {"harness/base/", "harness/result/", "harness/run/", "harness/mlperf/"}},
       {"harness/report/",
        {"harness/base/", "harness/stats/", "harness/result/", "harness/report/"}},
       {"harness/commands/", {"harness/"}},

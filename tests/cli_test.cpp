@@ -51,7 +51,8 @@ std::vector<double> losses(const json& result) {
 TEST_CASE("help, version and list answer", "[cli]") {
   CHECK(run_harness({"--help"}).code == 0);
   CHECK_THAT(run_harness({"--version"}).out, Catch::StartsWith("harness "));
-  for (const char* command : {"list", "doctor", "run", "ablate", "verify", "validate"}) {
+  for (const char* command :
+       {"list", "doctor", "run", "ablate", "verify", "validate", "check-log"}) {
     const Outcome help = run_harness({command, "--help"});
     CHECK(help.code == 0);
     CHECK_THAT(help.out, Catch::Contains("--help"));

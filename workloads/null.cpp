@@ -1,5 +1,6 @@
 // The workload without a model: scripted times, losses, quality and failures. It measures the
 // harness itself and carries the tests of everything around a workload.
+#include <algorithm>
 #include <chrono>
 #include <limits>
 #include <thread>
@@ -36,9 +37,9 @@ class NullWorkload : public Workload {
     // The first call: a script that makes no sense is refused before anything else happens.
     times_ms_ = numbers("step-ms", context.settings.at("step-ms"));
     speedup_ = speedup(context);
-    quality_ = number("quality", context.settings.at("quality"));
+    qualities_ = numbers("quality", context.settings.at("quality"));
     const std::string& custom = context.settings.at("custom-quality");
-    if (custom_kernels(context) && !custom.empty()) quality_ = number("custom-quality", custom);
+    if (custom_kernels(context) && !custom.empty()) qualities_ = numbers("custom-quality", custom);
     losses_ = numbers("losses", context.settings.at("losses"));
     fail_at_ = static_cast<std::int64_t>(number("fail-at", context.settings.at("fail-at")));
     flops_ = number("flops", context.settings.at("flops"));
@@ -69,8 +70,9 @@ class NullWorkload : public Workload {
 
   Quality evaluate() override {
     Quality quality{"scripted-quality", Direction::kHigher, std::nullopt, "", {}};
-    if (quality_ == quality_) {
-      quality.value = quality_;
+    const double value = qualities_[std::min(evaluations_++, qualities_.size() - 1)];
+    if (value == value) {
+      quality.value = value;
     } else {
       quality.reason = "not a number";
     }
@@ -105,7 +107,8 @@ class NullWorkload : public Workload {
   const WorkloadContext* context_ = nullptr;
   std::vector<double> times_ms_;
   double speedup_ = 1;
-  double quality_ = 1;
+  std::vector<double> qualities_;
+  std::size_t evaluations_ = 0;
   std::vector<double> losses_;
   std::int64_t fail_at_ = 0;
   double flops_ = 0;
@@ -122,7 +125,7 @@ WorkloadInfo info() {
            {"custom-speedup", "1", "divides step-ms with custom kernels", {}},
            {"pooled-speedup", "1", "divides step-ms with the pooled allocator", {}},
            {"bf16-speedup", "1", "divides step-ms in bf16", {}},
-           {"quality", "1", "quality reported at the end", {}},
+           {"quality", "1", "quality of each evaluation in turn, a list ends with the last", {}},
            {"custom-quality", "", "the same with custom kernels, where it differs", {}},
            {"memory", "1e6", "bytes a sample of the batch claims to need", {}},
            {"flops", "0", "work a step claims to do; above 0 the peaks are sampled too", {}},

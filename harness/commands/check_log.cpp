@@ -1,0 +1,114 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "harness/base/files.hpp"
+#include "harness/base/text.hpp"
+#include "harness/commands/command.hpp"
+#include "harness/commands/options.hpp"
+#include "harness/mlperf/log_check.hpp"
+#include "harness/result/result_common.hpp"
+
+namespace harness {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kDefaultRules = "mlperf-training-5.1.0";
+constexpr std::size_t kMostShown = 50;  // of one log, in text
+
+std::string verdict_text(const LogVerdict& verdict) {
+  if (verdict.passed()) return fmt::format("passes the log rules of MLPerf {}", verdict.ruleset);
+  return fmt::format("breaks the log rules of MLPerf {}: {} problem{}", verdict.ruleset,
+                     verdict.problems.size(), verdict.problems.size() == 1 ? "" : "s");
+}
+
+void print(const char* what, const std::vector<LogFinding>& findings) {
+  std::size_t shown = 0;
+  for (const LogFinding& finding : findings) {
+    if (++shown > kMostShown) {
+      fmt::print("  and {} more\n", findings.size() - kMostShown);
+      return;
+    }
+    const std::string place = finding.line > 0 ? fmt::format("line {}", finding.line) : "log";
+    fmt::print("  {}{}: {}: expected {}, actual {}{}\n", what, place, finding.rule,
+               finding.expected, finding.actual,
+               finding.hint.empty() ? "" : fmt::format(" ({})", finding.hint));
+  }
+}
+
+json to_json(const std::vector<LogFinding>& findings) {
+  json list = json::array();
+  for (const LogFinding& finding : findings) {
+    list.push_back({{"rule", finding.rule},
+                    {"line", finding.line > 0 ? json(finding.line) : json()},
+                    {"expected", finding.expected},
+                    {"actual", finding.actual},
+                    {"hint", finding.hint}});
+  }
+  return list;
+}
+
+json to_json(const std::string& file, const LogVerdict& verdict) {
+  return {{"file", printable(file)},
+          {"verdict", verdict.passed() ? "passed" : "failed"},
+          {"rules", verdict.groups},
+          {"problems", to_json(verdict.problems)},
+          {"notes", to_json(verdict.notes)}};
+}
+
+}  // namespace
+
+ExitCode check_log_command(const Arguments& arguments) {
+  Options options("check-log",
+                  "Judges training logs (:::MLLOG lines) by MLPerf's rules for RetinaNet.",
+                  "FILE... [OPTIONS]");
+  options
+      .add("rules", fmt::format("file below rules/, without .json; default: {}", kDefaultRules),
+           "NAME")
+      .add("json", "the verdicts as JSON")
+      .allow_words("FILE...");
+  if (!options.parse(arguments)) return ExitCode::kOk;
+  if (options.words().empty()) {
+    throw Error("harness check-log", "no file given", "harness check-log runs/*/*.log");
+  }
+  const LogRules rules =
+      load_log_rules(home_folder(), options.text("rules").value_or(kDefaultRules));
+  bool unreadable = false;
+  bool failed = false;
+  bool judged = false;
+  json verdicts = json::array();
+  for (const std::string& file : options.words()) {
+    try {
+      const LogVerdict verdict = check_log(rules, read_log(file, rules.prefix));
+      failed = failed || !verdict.passed();
+      judged = true;
+      if (options.flag("json")) {
+        verdicts.push_back(to_json(file, verdict));
+        continue;
+      }
+      fmt::print("{}: {}\n", printable(file), verdict_text(verdict));
+      print("", verdict.problems);
+      print("note: ", verdict.notes);
+    } catch (const Error& error) {
+      unreadable = true;
+      std::fflush(stdout);
+      fmt::print(stderr, "harness: {}\n", printable(error.what(), 1000));
+      verdicts.push_back({{"file", printable(file)},
+                          {"verdict", "unreadable"},
+                          {"reason", printable(error.what(), 1000)}});
+    }
+  }
+  if (options.flag("json")) {
+    const json document = {
+        {"ruleset", rules.ruleset}, {"notice", kUnverifiedNotice}, {"logs", verdicts}};
+    fmt::print("{}\n", document.dump(2, ' ', true, json::error_handler_t::replace));
+  } else if (judged) {
+    fmt::print("{}\n", kUnverifiedNotice);
+  }
+  // What cannot be read goes first: the rest of the answer is incomplete then.
+  if (unreadable) return ExitCode::kUsage;
+  return failed ? ExitCode::kInvalid : ExitCode::kOk;
+}
+
+}  // namespace harness
