@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/base/files.hpp"
+#include "harness/base/print.hpp"
 #include "harness/base/text.hpp"
 #include "harness/commands/command.hpp"
 #include "harness/commands/options.hpp"
@@ -27,13 +28,13 @@ void print(const char* what, const std::vector<LogFinding>& findings) {
   std::size_t shown = 0;
   for (const LogFinding& finding : findings) {
     if (++shown > kMostShown) {
-      fmt::print("  and {} more\n", findings.size() - kMostShown);
+      print_out(fmt::format("  and {} more\n", findings.size() - kMostShown));
       return;
     }
     const std::string place = finding.line > 0 ? fmt::format("line {}", finding.line) : "log";
-    fmt::print("  {}{}: {}: expected {}, actual {}{}\n", what, place, finding.rule,
-               finding.expected, finding.actual,
-               finding.hint.empty() ? "" : fmt::format(" ({})", finding.hint));
+    print_out(fmt::format("  {}{}: {}: expected {}, actual {}{}\n", what, place, finding.rule,
+                          finding.expected, finding.actual,
+                          finding.hint.empty() ? "" : fmt::format(" ({})", finding.hint)));
   }
 }
 
@@ -87,13 +88,13 @@ ExitCode check_log_command(const Arguments& arguments) {
         verdicts.push_back(to_json(file, verdict));
         continue;
       }
-      fmt::print("{}: {}\n", printable(file), verdict_text(verdict));
+      print_out(fmt::format("{}: {}\n", printable(file), verdict_text(verdict)));
       print("", verdict.problems);
       print("note: ", verdict.notes);
     } catch (const Error& error) {
       unreadable = true;
-      std::fflush(stdout);
-      fmt::print(stderr, "harness: {}\n", printable(error.what(), 1000));
+      flush_out();
+      print_err(fmt::format("harness: {}\n", printable(error.what(), 1000)));
       verdicts.push_back({{"file", printable(file)},
                           {"verdict", "unreadable"},
                           {"reason", printable(error.what(), 1000)}});
@@ -102,9 +103,9 @@ ExitCode check_log_command(const Arguments& arguments) {
   if (options.flag("json")) {
     const json document = {
         {"ruleset", rules.ruleset}, {"notice", kUnverifiedNotice}, {"logs", verdicts}};
-    fmt::print("{}\n", document.dump(2, ' ', true, json::error_handler_t::replace));
+    print_out(fmt::format("{}\n", document.dump(2, ' ', true, json::error_handler_t::replace)));
   } else if (judged) {
-    fmt::print("{}\n", kUnverifiedNotice);
+    print_out(fmt::format("{}\n", kUnverifiedNotice));
   }
   // What cannot be read goes first: the rest of the answer is incomplete then.
   if (unreadable) return ExitCode::kUsage;
