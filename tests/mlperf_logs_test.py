@@ -43,6 +43,16 @@ def official_command(file, folder):
     return done.returncode == 0 and "SUCCESS" in done.stderr
 
 
+def official_package_verdict(package, folder):
+    """The package checker ends with 0 whatever it finds: its text tells."""
+    command = [sys.executable, "-m", "mlperf_logging.package_checker", package, "training", RULESET,
+               "--werror", "--log_output", os.path.join(folder, "output")]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
+    lines = (done.stdout + done.stderr).splitlines()
+    troubles = [line for line in lines if line.startswith(("ERROR", "WARNING", "Traceback"))]
+    return any("FOUND NO ERRORS" in line for line in lines), troubles
+
+
 def our_verdicts(harness, files):
     done = subprocess.run([harness, "check-log", "--json", *files], capture_output=True, text=True, errors="replace")
     return {log["file"]: log["verdict"] for log in json.loads(done.stdout)["logs"]}
@@ -52,8 +62,10 @@ def main():
     core_tests, harness = sys.argv[1:3]
     failures = 0
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([core_tests, "each rule of a log broken once is found and named"], check=True,
-                       stdout=subprocess.DEVNULL, env={**os.environ, "HARNESS_WRITE_LOGS": folder})
+        for test in ("each rule of a log broken once is found and named",
+                     "submit writes a package and refuses to mix two"):
+            subprocess.run([core_tests, test], check=True, stdout=subprocess.DEVNULL,
+                           env={**os.environ, "HARNESS_WRITE_LOGS": folder})
         for kind in ("alike", "unreadable", "strict"):
             names = sorted(os.listdir(os.path.join(folder, kind)))
             files = [os.path.join(folder, kind, name) for name in names]
@@ -74,6 +86,11 @@ def main():
             if official_command(os.path.join(folder, "alike", name + ".log"), folder) != expected:
                 failures += 1
                 print(f"{name}: the command of the official checker says otherwise")
+        passed, troubles = official_package_verdict(os.path.join(folder, "package"), folder)
+        print(f"package: official checker: {'pass' if passed else 'fail'}, {len(troubles)} complaints")
+        if not passed or troubles:
+            failures += 1
+            print("\n".join(troubles))
     print(f"{failures} disagreements")
     return 1 if failures else 0
 

@@ -23,6 +23,7 @@ constexpr std::array kCommands = {
     Command{"verify", "check the model against golden data", verify_command},
     Command{"validate", "check result files against schema, digest and rules", validate_command},
     Command{"check-log", "judge training logs by MLPerf's rules", check_log_command},
+    Command{"submit", "lay out five training runs as an MLPerf package", submit_command},
 };
 
 void print_help() {

@@ -1,0 +1,177 @@
+#include "harness/mlperf/package.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "harness/base/error.hpp"
+#include "harness/base/files.hpp"
+#include "harness/base/text.hpp"
+#include "harness/mlperf/log_check.hpp"
+#include "harness/mlperf/package_scripts.hpp"
+#include "harness/mlperf/system_description.hpp"
+#include "harness/result/result_file.hpp"
+
+namespace harness {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+constexpr const char* kBenchmark = "retinanet";
+
+/// The value that the log gives `key` first; null where it does not.
+json logged(const std::vector<LogLine>& lines, const std::string& key) {
+  for (const LogLine& line : lines) {
+    if (line.event.value("key", json()) == key) return line.event.at("value");
+  }
+  return nullptr;
+}
+
+bool converged(const std::vector<LogLine>& lines) {
+  for (const LogLine& line : lines) {
+    if (line.event.value("key", json()) != "run_stop") continue;
+    return line.event.at("metadata").value("status", "") == "success";
+  }
+  return false;
+}
+
+void refuse(const PackagedRun& run, const std::string& why, const std::string& hint = {}) {
+  throw Error(printable(run.file), why, hint, ExitCode::kInvalid);
+}
+
+/// Letters, digits and single hyphens: a folder's name for MLPerf's tools.
+std::string folder_name(const std::string& text) {
+  std::string name;
+  for (const char c : text) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (plain) {
+      name += c;
+    } else if (!name.empty() && name.back() != '-') {
+      name += '-';
+    }
+  }
+  while (name.ends_with('-')) name.pop_back();
+  return name.empty() ? "system" : name.substr(0, 64);
+}
+
+/// One run by itself. Returns its log's events.
+std::vector<LogLine> check_run(const PackagedRun& run, const LogRules& rules, bool rehearsal) {
+  if (!run.result.rules.mlperf_equivalent && !rehearsal) {
+    refuse(run, fmt::format("{} is not MLPerf's own benchmark", run.result.rules.workload),
+           "--rehearsal packs it, marked as one");
+  }
+  if (run.result.status.state == RunState::kDryRun) refuse(run, "a dry run is no measurement");
+  std::vector<LogLine> lines = parse_log(run.log_text, rules.prefix, run.file + ": its log");
+  const LogVerdict verdict = check_log(rules, lines);
+  if (!verdict.passed()) {
+    const LogFinding& first = verdict.problems.front();
+    refuse(run,
+           fmt::format("its log breaks the rule {}: expected {}, actual {}", first.rule,
+                       first.expected, first.actual),
+           "'harness check-log' lists all");
+  }
+  if (logged(lines, "harness_workload") != run.result.rules.workload ||
+      logged(lines, "seed") != run.result.seeds.run) {
+    refuse(run, "its log is that of another workload or seed");
+  }
+  return lines;
+}
+
+/// What the settings of a series' runs share: all but what names the single run.
+json comparable_settings(const Result& result) {
+  json settings = result.settings.effective;
+  for (const char* key : {"seed", "runs"}) settings.erase(key);
+  return {settings, result.kernels, result.rules.sha256, result.rules.tier,
+          result.system.value("fingerprint", json())};
+}
+
+void check_series(const std::vector<PackagedRun>& runs) {
+  if (runs.size() != kPackagedRuns) {
+    throw Error("harness submit --mlperf",
+                fmt::format("{} results given, a package holds {}", runs.size(), kPackagedRuns),
+                "harness run --runs 5 makes as many");
+  }
+  std::set<std::uint32_t> seeds;
+  std::set<std::string> uuids;
+  std::size_t missed = 0;
+  for (const PackagedRun& run : runs) {
+    const Result& first = runs.front().result;
+    if (run.result.rules.workload != first.rules.workload) {
+      refuse(run, fmt::format("another workload than {}", first.rules.workload));
+    }
+    if (comparable_settings(run.result) != comparable_settings(first)) {
+      refuse(run, "another machine, other rules, kernels or settings than the first result's");
+    }
+    if (!uuids.insert(run.result.identity.uuid).second) refuse(run, "the same run twice");
+    if (!seeds.insert(run.result.seeds.run).second) {
+      refuse(run, fmt::format("seed {} is there twice", run.result.seeds.run));
+    }
+    if (run.result.status.state != RunState::kValid && ++missed > 1) {
+      refuse(run, "more than one run is not valid", "one of five may miss its target");
+    }
+  }
+}
+
+}  // namespace
+
+PackagedRun read_packaged_run(const fs::path& file) {
+  PackagedRun run{file.string(), read_result_file(file), {}};
+  fs::path log = file;
+  log.replace_extension(".log");
+  if (!fs::exists(log)) {
+    refuse(run, "has no log beside it: only training to a target enters a package");
+  }
+  run.log_text = read_file(log, kLargestLog);
+  return run;
+}
+
+std::map<std::string, std::string> make_package(std::vector<PackagedRun> runs,
+                                                const LogRules& rules, bool rehearsal) {
+  check_series(runs);
+  // An order that nobody chooses.
+  std::sort(runs.begin(), runs.end(), [](const PackagedRun& a, const PackagedRun& b) {
+    return a.result.identity.started_at < b.result.identity.started_at;
+  });
+  const std::string mark = rehearsal
+                               ? fmt::format("REHEARSAL, no submission. {}", kUnverifiedNotice)
+                               : std::string(kUnverifiedNotice);
+  std::map<std::string, std::string> files;
+  std::vector<LogLine> first;
+  std::size_t unconverged = 0;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const std::vector<LogLine> lines = check_run(runs[i], rules, rehearsal);
+    if (i == 0) first = lines;
+    for (const char* key : {"submission_org", "submission_platform", "submission_division"}) {
+      if (logged(lines, key) != logged(first, key)) {
+        refuse(runs[i], fmt::format("its log names another {} than the first", key));
+      }
+    }
+    if (!converged(lines) && ++unconverged > 1) {
+      refuse(runs[i], "more than one run did not reach its target");
+    }
+  }
+  const std::string platform = logged(first, "submission_platform").get<std::string>();
+  const std::string system = folder_name(platform);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    // A line without the token is no event: the checkers skip it.
+    files[fmt::format("results/{}/{}/result_{}.txt", system, kBenchmark, i)] =
+        fmt::format("# {}\n{}", mark, runs[i].log_text);
+  }
+  const Result& result = runs.front().result;
+  const json software = result.system.value("software", json::object());
+  const SystemDescriptionFacts facts = {
+      logged(first, "submission_org").get<std::string>(),
+      logged(first, "submission_division").get<std::string>(), platform,
+      fmt::format("harness {}, LibTorch {}", result.identity.harness_version,
+                  software.value("libtorch", "not used")),
+      fmt::format("{} Workload {}, commit {}.", mark, result.rules.workload,
+                  result.identity.git_commit)};
+  files[fmt::format("systems/{}.json", system)] =
+      system_description(facts, result.system).dump(2, ' ', true) + "\n";
+  add_benchmark_folder(files, fmt::format("benchmarks/{}", kBenchmark), system, mark, result);
+  return files;
+}
+
+}  // namespace harness

@@ -1,0 +1,130 @@
+#include "harness/mlperf/package_scripts.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <vector>
+
+#include "harness/base/text.hpp"
+#include "harness/run/plan.hpp"
+
+namespace harness {
+namespace {
+
+using nlohmann::json;
+
+std::string quoted(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) {
+    if (c == '\'') {
+      out += "'\\''";
+    } else {
+      out += c;
+    }
+  }
+  return out + "'";
+}
+
+/// A path is one of the machine that ran: its last part is enough to know it by.
+std::string without_folders(const std::string& text) {
+  const std::size_t slash = text.find('/');
+  if (slash == std::string::npos) return text;
+  const std::string name = std::filesystem::path(text).filename().string();
+  return text.substr(0, text.find('=') + 1) + (name.empty() ? "FOLDER" : name);
+}
+
+/// The command that repeats the series; seeds come anew from the system.
+std::string command(const Result& result) {
+  const RunRequest request = request_from_result(result);
+  std::vector<std::string> words = {"./quickstart run", "--workload", quoted(request.workload)};
+  const auto add = [&](const char* option, const std::optional<std::string>& value) {
+    if (!value) return;
+    words.emplace_back(option);
+    words.push_back(quoted(*value));
+  };
+  const auto add_number = [&](const char* option, const auto& value) {
+    if (value) add(option, fmt::format("{}", *value));
+  };
+  add("--tier", request.tier);
+  add("--kernels", request.kernels);
+  add("--precision", request.precision);
+  add("--allocator", request.allocator);
+  add_number("--batch-size", request.batch_size);
+  add_number("--threads", request.threads);
+  add_number("--quality-target", request.quality_target);
+  for (const std::string& setting : request.set) add("--set", without_folders(setting));
+  if (request.data) words.emplace_back("--data \"$DATA_DIR\"");
+  words.emplace_back("--runs 5");
+  return join(words, " ");
+}
+
+std::string script(const std::string& mark, const std::string& what, const std::string& body) {
+  return fmt::format("#!/usr/bin/env bash\n# {}\n# {}\nset -euo pipefail\n{}", mark, what, body);
+}
+
+std::string described(const Artifact& artifact) {
+  return fmt::format("{}, SHA-256 {}", artifact.name, artifact.sha256.value_or("none: generated"));
+}
+
+std::string data_text(const Result& result) {
+  return result.dataset ? described(*result.dataset) : "none";
+}
+
+json measurements(const std::string& mark, const Result& result) {
+  json settings = result.settings.effective.value("set", json::object());
+  for (auto& [name, value] : settings.items()) {
+    if (value.is_string()) value = without_folders(value.get<std::string>());
+  }
+  json weights = json::array();
+  for (const Artifact& artifact : result.weights) {
+    weights.push_back(without_folders(described(artifact)));
+  }
+  const json precision = result.settings.effective.value("precision", json());
+  return {{"notice", mark},
+          {"workload", result.rules.workload},
+          {"rules_sha256", result.rules.sha256},
+          {"starting_weights_filename", weights},
+          {"weight_data_types", "fp32"},
+          {"input_data_types", precision},
+          {"retraining", "no"},
+          {"weight_transformations", "none"},
+          {"settings", settings},
+          {"kernels", result.kernels},
+          {"hyperparameters", result.hyperparameters}};
+}
+
+}  // namespace
+
+void add_benchmark_folder(std::map<std::string, std::string>& files, const std::string& folder,
+                          const std::string& system, const std::string& mark,
+                          const Result& result) {
+  const std::string here = fmt::format("{}/{}/", folder, system);
+  const std::string commit = result.identity.git_commit;
+  files[here + "setup.sh"] = script(
+      mark, "Builds harness, in its checked-out source tree HARNESS_HOME.",
+      fmt::format(
+          "cd \"${{HARNESS_HOME:?the source tree of harness}}\"\n"
+          "[[ \"$(git rev-parse HEAD)\" == {} ]] || echo 'another commit than the runs had'\n"
+          "./quickstart list\n",
+          quoted(commit)));
+  files[here + "init_datasets.sh"] = script(
+      mark, "The data are found or composed, and hashed, by every run before its clock starts.",
+      fmt::format("echo {}\n", quoted("data of the runs: " + data_text(result))));
+  files[here + "run_and_time.sh"] = script(
+      mark, "The five runs, one process each.",
+      fmt::format("cd \"${{HARNESS_HOME:?the source tree of harness}}\"\n{}\n", command(result)));
+  files[here + fmt::format("{}_harness.json", system)] =
+      measurements(mark, result).dump(2, ' ', true) + "\n";
+  files[here + "README.md"] = fmt::format(
+      "{}\n\n# {} on {}\n\nFive runs of the workload `{}` by harness {} (commit {}{}).\n\n"
+      "- Data: {}\n- To repeat: `setup.sh`, `init_datasets.sh`, `run_and_time.sh`; each log's seed "
+      "is "
+      "in `results/`.\n- Settings, kernels and hyperparameters: `{}_harness.json`.\n",
+      mark, result.rules.workload, system, result.rules.workload, result.identity.harness_version,
+      commit, result.identity.git_dirty ? ", modified" : "", data_text(result), system);
+  files[folder + "/implementations/harness/README.md"] = fmt::format(
+      "{}\n\nThe implementation is harness {}, commit {}: its source tree belongs here.\n", mark,
+      result.identity.harness_version, commit);
+}
+
+}  // namespace harness
