@@ -138,6 +138,17 @@ TEST_CASE("ablate refuses in one line what it cannot do", "[ablate]") {
   check_one_error(run_ablate("/proc/harness/a.json"), 1, "/proc/harness");
 }
 
+TEST_CASE("an ablation is told in lines of at most 100 columns, each thing once", "[ablate]") {
+  const TemporaryFolder out;
+  const Outcome all = run_ablate(out / "all.json");
+  CHECK(badly_set(all.out, 100) == std::vector<std::string>{});
+  const std::size_t first = all.out.find("left out elsewhere");
+  REQUIRE(first != std::string::npos);
+  CHECK(all.out.find("left out elsewhere", first + 1) == std::string::npos);
+  const Outcome one = run_ablate(out / "one.json", {"--rounds", "1", "--variants", "pooled"});
+  CHECK_THAT(one.out, Catch::Contains("ablation of 1 variant · 1 round after 1 of warm-up"));
+}
+
 TEST_CASE("a variant whose quality fails makes the ablation invalid and exits 3", "[ablate]") {
   const TemporaryFolder out;
   const Outcome outcome = run_ablate(out / "a.json", {"--set", "custom-quality=0.1"});

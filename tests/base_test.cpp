@@ -50,6 +50,8 @@ TEST_CASE("quantities are shown in the unit a person expects", "[base]") {
   CHECK(format_quantity(0.0123, "s") == "12.30 ms");
   CHECK(format_quantity(3.0 * 1024 * 1024 * 1024, "B") == "3.00 GiB");
   CHECK(format_quantity(402e9, "FLOP") == "402 GFLOP");
+  CHECK(format_quantity(1e300, "B") == "8.88e+284 PiB");
+  CHECK(format_quantity(-1e300, "FLOP/s") == "-1e+285 PFLOP/s");
 }
 
 TEST_CASE("hostile text cannot drive the terminal", "[base]") {
@@ -81,4 +83,24 @@ TEST_CASE("a folder that cannot be written is one clear error", "[base]") {
   const TemporaryFolder folder;
   CHECK_THROWS_AS(write_file_atomically(folder / "no" / "such" / "f", "x"), Error);
   CHECK_THROWS_WITH(make_writable_folder("/proc/nowhere"), Catch::Contains("cannot create"));
+}
+
+TEST_CASE("what is left of a run is told in one form", "[base]") {
+  CHECK(format_time_left(0) == "0 s");
+  CHECK(format_time_left(0.4) == "0 s");
+  CHECK(format_time_left(59.6) == "1 min 00 s");
+  CHECK(format_time_left(105.38) == "1 min 45 s");
+  CHECK(format_time_left(218) == "3 min 38 s");
+  CHECK(format_count(1, "round") == "1 round");
+  CHECK(format_count(0, "round") == "0 rounds");
+}
+
+TEST_CASE("lines are broken at blanks and never end in one", "[base]") {
+  CHECK(wrap("", 10, 2).empty());
+  CHECK(wrap("one two", 10, 2) == "one two");
+  CHECK(wrap("one two three", 9, 2) == "one two\n  three");
+  CHECK(wrap("  one two three", 9, 4) == "  one two\n    three");
+  CHECK(wrap("one      two", 6, 0) == "one\ntwo");
+  CHECK(wrap("averyverylongword b", 5, 2) == "averyverylongword\n  b");
+  CHECK(wrap("\u00b7\u00b7\u00b7 \u00b7\u00b7", 6, 0) == "\u00b7\u00b7\u00b7 \u00b7\u00b7");
 }

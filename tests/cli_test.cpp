@@ -57,11 +57,16 @@ TEST_CASE("help, version and list answer", "[cli]") {
     CHECK(help.code == 0);
     CHECK_THAT(help.out, Catch::Contains("--help"));
   }
-  CHECK_THAT(run_harness({"list"}).out, Catch::Contains("null"));
+  const std::string text = run_harness({"list"}).out;
+  CHECK(badly_set(text, 100) == std::vector<std::string>{});
+  CHECK_THAT(text, Catch::Contains("    --kernels          of nothing (default reference)\n"));
+  CHECK_THAT(text, Catch::Contains("    --precision        fp32|bf16 (default fp32)\n"));
+  CHECK_THAT(run_harness({"run", "--help"}).out, !Catch::Contains("resume"));
   const json list = json::parse(run_harness({"list", "--json"}).out);
   REQUIRE(!list["workloads"].empty());
   CHECK(list["workloads"][0].contains("settings"));
   CHECK(list["workloads"][0]["tiers"].contains("quick"));
+  CHECK(list["workloads"][0]["defaults"].contains("kernels"));
 }
 
 TEST_CASE("doctor answers as text and as JSON", "[cli]") {
@@ -123,6 +128,23 @@ TEST_CASE("usage errors are one line and exit 1", "[cli]") {
   check_one_error(run_harness({"run", "--workload", "null", "--seed", "-5"}), 1, "--seed -5");
   check_one_error(run_harness({"run", "--workload", "null", "stray"}), 1, "stray");
   check_one_error(run_harness({"run", "--workload", "null", "--resume", "x"}), 1, "--resume");
+  for (const char* setting :
+       {"memory=1e300", "memory=nan", "memory=-1", "flops=1e300", "flops=nan", "flops=-1",
+        "step-ms=nan", "step-ms=-5", "step-ms=1,nan", "fail-at=nan", "fail-at=-1"}) {
+    check_one_error(run_harness({"run", "--workload", "null", "--set", setting}), 1,
+                    "out of range");
+  }
+  check_one_error(
+      run_harness({"run", "--workload", "null", "--kernels", "nothing=custom,nothing=reference"}),
+      1, "'nothing' is given more than once");
+  for (const char* option : {"--out", "--data", "--cpus", "--kernels"}) {
+    check_one_error(run_harness({"run", "--workload", "null", option, ""}), 1,
+                    std::string(option) + ": is empty");
+  }
+  check_one_error(run_harness({"run", "--workload", "null", "--division", "foo"}), 1,
+                  "--division 'foo': unknown (known: closed, open)");
+  check_one_error(run_harness({"run", "--workload"}), 1, "harness: run: ");
+  check_one_error(run_harness({"validate"}), 1, "harness: validate: no file given");
   check_one_error(run_harness({"verify", "--golden", "/nowhere"}), 1, "/nowhere");
   check_one_error(run_harness({"validate"}), 1, "no file given");
   check_one_error(run_harness({"list"}, {"HARNESS_HOME=/nowhere"}), 1, "HARNESS_HOME");

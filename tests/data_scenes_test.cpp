@@ -18,6 +18,7 @@
 #include "workloads/data/fashion_mnist.hpp"
 #include "workloads/data/scene_cache.hpp"
 #include "workloads/data/scene_generator.hpp"
+#include "workloads/data/scene_pixels.hpp"
 
 namespace fs = std::filesystem;
 using namespace harness;             // NOLINT(google-build-using-namespace)
@@ -269,6 +270,46 @@ TEST_CASE("damage in the cache names the file and the way out", "[data]") {
   fails_with("manifest.json: malformed JSON");
   fs::remove(manifest);
   fails_with("manifest.json: is missing");
+}
+
+TEST_CASE("an exchanged picture is found, although the manifest was written anew", "[data]") {
+  if (real_source() == nullptr) return;
+  const TemporaryFolder cache;
+  const SceneCache scenes = open_scene_cache(tiny_set(), {}, cache.path());
+  const fs::path train = scenes.folder / "train";
+  const auto exchange = [&](const std::string& content) {
+    write(train / "000004.png", content);
+    Manifest manifest = scenes.manifest;
+    manifest.files["train/000004.png"] = sha256_hex(content);
+    write(scenes.folder / "manifest.json", to_json(manifest));
+  };
+  const std::string own = read_file(train / "000004.png", 1 << 20);
+  exchange(read_file(train / "000003.png", 1 << 20));
+  CHECK_THROWS_WITH(open_scene_cache(tiny_set(), {}, cache.path()),
+                    Catch::Contains("train: its pictures are not the frozen ones") &&
+                        Catch::Contains("delete the folder"));
+  // Another PNG of the same pixels is another file, and the same picture.
+  exchange(encode_png(decode_image(own, "own")));
+  CHECK_NOTHROW(open_scene_cache(tiny_set(), {}, cache.path()));
+
+  // With the manifest's own total changed as well, it is the code that knows better.
+  SceneSet frozen = tiny_set();
+  frozen.frozen_train.pixels = scenes.manifest.details.at("train_pixels_sha256");
+  CHECK_NOTHROW(open_scene_cache(frozen, {}, cache.path()));
+  Manifest manifest = scenes.manifest;
+  manifest.details["train_pixels_sha256"] = std::string(64, '0');
+  write(scenes.folder / "manifest.json", to_json(manifest));
+  CHECK_THROWS_WITH(open_scene_cache(frozen, {}, cache.path()),
+                    Catch::Contains("its hashes of train are not the frozen ones"));
+}
+
+TEST_CASE("a folder that calls itself one of the frozen sets is not taken for it", "[data]") {
+  if (real_source() == nullptr) return;
+  const TemporaryFolder cache;
+  SceneCache scenes = open_scene_cache(tiny_set(), {}, cache.path());
+  scenes.manifest.dataset = "fashion-scenes-full";
+  write(scenes.folder / "manifest.json", to_json(scenes.manifest));
+  CHECK(open_data_folder(scenes.folder, 264, {}).artifact.name == "own fashion-scenes-full");
 }
 
 TEST_CASE("a set whose pixels are not the frozen ones is refused and leaves nothing", "[data]") {

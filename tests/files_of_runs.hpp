@@ -46,6 +46,19 @@ inline void wait_for_first_step(const std::filesystem::path& out) {
   FAIL("no step was measured in " << out);
 }
 
+/// Lines of `text` that are wider than `columns` characters or end in a blank; empty when none is.
+inline std::vector<std::string> badly_set(const std::string& text, std::ptrdiff_t columns) {
+  std::vector<std::string> bad;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const auto width = std::count_if(line.begin(), line.end(), [](char c) {
+      return (static_cast<unsigned char>(c) & 0xC0) != 0x80;  // not a byte that continues one
+    });
+    if (width > columns || line.ends_with(' ')) bad.push_back(line);
+  }
+  return bad;
+}
+
 /// The lines on stderr that are errors; progress stands there as well.
 inline std::vector<std::string> error_lines(const Outcome& outcome) {
   std::vector<std::string> errors;

@@ -43,8 +43,8 @@ TEST_CASE("without a terminal progress is plain lines with the time left", "[pro
   }
   const std::string text = screen.text();
   CHECK(text.find('\r') == std::string::npos);
-  CHECK_THAT(text, Catch::Contains("step 1/4 (warm-up) 10.000 s  30.000 s left  total 1.5\n"));
-  CHECK_THAT(text, Catch::Contains("step 2/4 10.000 s  20.000 s left"));
+  CHECK_THAT(text, Catch::Contains("step 1/4 (warm-up) 10.000 s  30 s left  total 1.5\n"));
+  CHECK_THAT(text, Catch::Contains("step 2/4 10.000 s  20 s left"));
 }
 
 TEST_CASE("the time left of an ablation takes each variant by its own", "[progress]") {
@@ -62,8 +62,8 @@ TEST_CASE("the time left of an ablation takes each variant by its own", "[progre
     progress.step(record);
   }
   const std::string text = screen.text();
-  CHECK_THAT(text, Catch::Contains("step 1/6 slow (warm-up) 10.000 s  50.000 s left"));
-  CHECK_THAT(text, Catch::Contains("step 2/6 fast (warm-up) 2.000 s  24.000 s left"));
+  CHECK_THAT(text, Catch::Contains("step 1/6 slow (warm-up) 10.000 s  50 s left"));
+  CHECK_THAT(text, Catch::Contains("step 2/6 fast (warm-up) 2.000 s  24 s left"));
 }
 
 TEST_CASE("fast steps do not flood a log", "[progress]") {
@@ -95,6 +95,6 @@ TEST_CASE("on a terminal one line rewrites itself and is gone at the end", "[pro
   CHECK(text.find('\n') == std::string::npos);
   CHECK_THAT(text, Catch::Contains("\rstep 1/2"));
   // Two seconds of five are measured: two more steps of two seconds.
-  CHECK_THAT(text, Catch::Contains("4.000 s left"));
+  CHECK_THAT(text, Catch::Contains("4 s left"));
   CHECK(text.substr(text.size() - 41) == "\r" + std::string(39, ' ') + "\r");
 }

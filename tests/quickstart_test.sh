@@ -22,7 +22,7 @@ stand_in() { # NAME, body on stdin; $state is the scenario's folder
   { printf '#!/usr/bin/env bash\nprintf "%s %%s\\n" "$*" >>"$state/calls"\n' "$1" && cat; } >"$fake/$1"
   chmod +x "$fake/$1"
 }
-for tool in g++ git pkg-config dpkg; do stand_in "$tool" <<<'exit 0'; done
+for tool in g++ git ninja pkg-config dpkg; do stand_in "$tool" <<<'exit 0'; done
 stand_in id <<<'cat "$state/uid"'
 stand_in sudo <<'END'
 [[ -e "$state/sudo" ]] || exit 1
@@ -65,6 +65,7 @@ stand_in cmake <<'END'
 [[ ! -e "$state/cmake_broken" ]] || { echo 'CMake Error: something'; exit 1; }
 [[ ! -e "$state/slow_cmake" ]] || sleep 1
 if [[ "$1" == --build ]]; then
+  [[ ! -e "$state/slow_build" ]] || sleep 3
   [[ ! -e "$state/compiler_broken" ]] || { echo 'error: expected ;'; exit 1; }
   printf '#!/usr/bin/env bash\necho "harness $* in $PWD"; exit "${FAKE_EXIT:-0}"\n' >"$2/harness"
   chmod +x "$2/harness"
@@ -72,7 +73,6 @@ else
   mkdir -p build/release && touch build/release/build.ninja && rm -f build/release/harness
 fi
 END
-stand_in ninja <<<'[[ -e "$2/harness" ]] && echo "ninja: no work to do." || echo "[1/1] LINK"'
 stand_in ctest <<<'echo "ctest in $PWD"'
 
 scenario() { # a fresh project whose path has a space, on a bare Debian as root
@@ -124,10 +124,18 @@ expect 'takes the CPU wheel' calls 'pip -m pip install .*torch==2.13.0+cpu'
 expect 'builds only harness' calls 'cmake --build .* --target harness$'
 expect 'warnings are no errors here' calls 'DHARNESS_WERROR=OFF'
 : >"$state/calls"
-run FAKE_EXIT=3 -- run
+expect 'announces the first build' err 'building harness'
+run FAKE_EXIT=3 HARNESS_QUIET_SECONDS=50 -- run
 expect 'hands on the exit code' exits 3
 expect 'says nothing the second time' test ! -s "$state/err"
-expect 'installs and configures nothing' no_calls '^\(apt-get\|pip\|cmake\|python3\|sudo\)'
+expect 'installs nothing' no_calls '^\(apt-get\|pip\|python3\|sudo\)'
+expect 'configures nothing' no_calls 'cmake --\(fresh\|preset\)'
+expect 'but lets the build look for what changed' calls 'cmake --build .* --target harness$'
+touch "$state/slow_build"
+run HARNESS_QUIET_SECONDS=1 -- run
+expect 'announces a build that takes its time' err 'building harness'
+expect 'and says how long it took' err 'built in'
+rm "$state/slow_build"
 run HARNESS_CMAKE_ARGS=-DX=1 CI=true -- run
 expect 'other options configure anew' calls 'cmake --fresh --preset release .*WERROR=ON -DX=1'
 rm "$project/.venv/lib/python3.11/site-packages/torch/lib/libtorch_cpu.so"

@@ -210,6 +210,8 @@ TEST_CASE("what cannot be run is refused in one line before anything is measured
   check_refused(train(data, out.path(), {"--batch-size", "9"}), "images");
   check_refused(run_harness({"run", "--workload", "retinanet-train", "--set", "image-size=12"}),
                 "HEIGHTxWIDTH");
+  check_refused(run_harness({"run", "--workload", "retinanet-train", "--set", "workers=1.5"}),
+                "not a whole number from 1 to 256");
   check_refused(run_harness({"run", "--workload", "retinanet-train", "--data", "/nowhere", "--out",
                              out.path().string()}),
                 "/nowhere");

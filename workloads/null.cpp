@@ -2,6 +2,7 @@
 // harness itself and carries the tests of everything around a workload.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <limits>
 #include <thread>
 
@@ -31,19 +32,28 @@ double number(const std::string& key, const std::string& text) {
   return numbers(key, text).front();
 }
 
+/// `value` of `key`, if it is from 0 to `most`; NaN is neither.
+double up_to(double most, const std::string& key, double value) {
+  if (value >= 0 && value <= most) return value;
+  throw Error("--set " + key, "out of range", "from 0 to " + std::to_string(std::llround(most)));
+}
+
 class NullWorkload : public Workload {
  public:
   double estimate_memory(const WorkloadContext& context) override {
     // The first call: a script that makes no sense is refused before anything else happens.
     times_ms_ = numbers("step-ms", context.settings.at("step-ms"));
+    for (const double ms : times_ms_) up_to(1e9, "step-ms", ms);
     speedup_ = speedup(context);
     qualities_ = numbers("quality", context.settings.at("quality"));
     const std::string& custom = context.settings.at("custom-quality");
     if (custom_kernels(context) && !custom.empty()) qualities_ = numbers("custom-quality", custom);
     losses_ = numbers("losses", context.settings.at("losses"));
-    fail_at_ = static_cast<std::int64_t>(number("fail-at", context.settings.at("fail-at")));
-    flops_ = number("flops", context.settings.at("flops"));
-    return number("memory", context.settings.at("memory")) *
+    const double fail_at =
+        up_to(1e15, "fail-at", number("fail-at", context.settings.at("fail-at")));
+    fail_at_ = static_cast<std::int64_t>(fail_at);
+    flops_ = up_to(1e18, "flops", number("flops", context.settings.at("flops")));
+    return up_to(1e18, "memory", number("memory", context.settings.at("memory"))) *
            static_cast<double>(context.batch_size);
   }
 

@@ -66,8 +66,12 @@ TrainSettings parse_settings(const std::map<std::string, std::string>& settings)
   parsed.width = extent(1);
   parsed.learning_rate = positive_number(settings, "learning-rate", 10);
   parsed.warmup_epochs = positive_number(settings, "warmup-epochs", 1000);
-  parsed.workers = static_cast<int>(positive_number(settings, "workers", 256));
-  if (parsed.workers < 1) throw Error("--set workers=0", "at least one thread must decode");
+  const auto workers = parse_integer(settings.at("workers"));
+  if (!workers || *workers < 1 || *workers > 256) {
+    throw Error("--set workers=" + printable(settings.at("workers")),
+                "not a whole number from 1 to 256");
+  }
+  parsed.workers = static_cast<int>(*workers);
   parsed.repeat_batch = settings.at("repeat-batch") == "yes";
   parsed.weights = settings.at("weights");
   return parsed;

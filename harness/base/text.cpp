@@ -43,6 +43,8 @@ std::string scaled(double value, double base, const std::vector<const char*>& pr
     value /= base;
     ++i;
   }
+  // Beyond the last prefix: not with hundreds of digits.
+  if (std::abs(value) >= 1e6) return fmt::format("{:.3g} {}{}", value, prefixes[i], unit);
   const int digits = std::abs(value) >= 100 ? 0 : std::abs(value) >= 10 ? 1 : 2;
   return fmt::format("{:.{}f} {}{}", value, digits, prefixes[i], unit);
 }
@@ -122,6 +124,45 @@ std::string format_quantity(double value, std::string_view unit) {
   }
   if (unit == "1") return fmt::format("{:.6g}", value);
   return fmt::format("{:.4g} {}", value, unit);
+}
+
+std::string format_time_left(double seconds) {
+  const double whole = std::round(seconds);
+  if (whole < 60) return fmt::format("{:.0f} s", whole);
+  return fmt::format("{:.0f} min {:02.0f} s", std::floor(whole / 60), std::fmod(whole, 60));
+}
+
+std::string format_count(long long count, const std::string& noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+std::string wrap(std::string_view text, std::size_t columns, std::size_t indent) {
+  const auto width = [](std::string_view part) {
+    return static_cast<std::size_t>(std::count_if(part.begin(), part.end(), [](char c) {
+      return (static_cast<unsigned char>(c) & 0xC0) != 0x80;  // not a byte that continues one
+    }));
+  };
+  std::string out;
+  std::size_t column = 0;
+  bool fresh = true;  // nothing but the indent stands in this line yet
+  for (const std::string& word : split(text, ' ')) {
+    if (word.empty() && fresh && !out.empty()) continue;  // a gap that ends with the line
+    if (!fresh && column + 1 + width(word) > columns) {
+      out.erase(out.find_last_not_of(' ') + 1);
+      out += "\n" + std::string(indent, ' ');
+      column = indent;
+      fresh = true;
+      if (word.empty()) continue;
+    }
+    if (!fresh) {
+      out += ' ';
+      ++column;
+    }
+    out += word;
+    column += width(word);
+    fresh = false;
+  }
+  return out;
 }
 
 std::string printable(std::string_view text, std::size_t limit) {

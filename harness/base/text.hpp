@@ -26,6 +26,16 @@ std::optional<double> parse_number(std::string_view text);
 /// `value` in `unit` for a person: 1.234 s, 12.3 ms, 4.5 GiB, 402 GFLOP/s, 0.812.
 std::string format_quantity(double value, std::string_view unit);
 
+/// Seconds that are left, always in the same form: 38 s, 3 min 38 s.
+std::string format_time_left(double seconds);
+
+/// "1 round", "6 rounds".
+std::string format_count(long long count, const std::string& noun);
+
+/// `text` in lines of at most `columns` characters (UTF-8), broken at blanks only; all but the
+/// first start with `indent` blanks. No newline at the end.
+std::string wrap(std::string_view text, std::size_t columns, std::size_t indent);
+
 /// Control characters as \xNN and at most `limit` bytes, so that hostile text cannot drive a
 /// terminal.
 std::string printable(std::string_view text, std::size_t limit = 200);

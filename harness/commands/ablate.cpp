@@ -18,12 +18,15 @@ Options ablate_options() {
   Options options(
       "ablate",
       "Measures what each optimisation of a workload brings: the variants of its rules\n"
-      "take turns in one process, round after round, so that each ratio is one of\n"
-      "neighbours in time.",
+      "take turns in one process, round after round, and each ratio is one of turns of\n"
+      "the same round.",
       "--workload NAME [OPTIONS]");
   options.add("workload", "what to measure; 'harness list' shows all", "NAME")
       .add("rounds", "timed rounds; 6 give an interval; default: by the rules", "N")
-      .add("variants", "only these variants, e.g. pooled,focal-loss", "LIST")
+      .add("variants",
+           "only these variants, e.g. pooled,focal-loss; 'x first' is then against the first of "
+           "them",
+           "LIST")
       .add("batch-size", "samples per step", "N")
       .add("threads", "threads of the workload; default: the usable physical cores", "N")
       .add("cpus", "pin to these CPUs, e.g. 0-3,8", "LIST")

@@ -56,31 +56,49 @@ json to_json(const WorkloadInfo& info, const Rules& rules) {
           {"settings", settings},
           {"operators", operators},
           {"rules", {{"file", rules.file}, {"version", rules.version}, {"sha256", rules.sha256}}},
+          {"defaults", rules.defaults},
           {"default_tier", rules.default_tier},
           {"tiers", tiers}};
 }
 
+void print_row(const std::string& start, std::size_t column, const std::string& text) {
+  constexpr std::size_t kColumns = 100;
+  print_out(wrap(fmt::format("    {:<{}} {}", start, column, text), kColumns, column + 5) + "\n");
+}
+
 void print_workload(const WorkloadInfo& info, const Rules& rules) {
-  print_out(fmt::format("{}\n    {}\n", info.name, info.summary));
+  print_out(info.name + "\n");
+  print_out(wrap("    " + info.summary, 100, 4) + "\n");
   for (const auto& [name, tier] : rules.tiers) {
-    print_out(
-        fmt::format("    --tier {:<11} {}{}\n", name, tier.summary,
-                    tier.unavailable.empty() ? "" : " (not available: " + tier.unavailable + ")"));
+    print_row("--tier " + name, 18,
+              tier.summary +
+                  (tier.unavailable.empty() ? "" : " (not available: " + tier.unavailable + ")") +
+                  (name == rules.default_tier ? " (default)" : ""));
   }
-  print_out(fmt::format("    --precision {}   --allocator {}{}\n", join(info.precisions, "|"),
-                        join(info.allocators, "|"), info.uses_data ? "   --data DIR" : ""));
+  const auto fallback = [&](const char* key) {
+    return " (default " + rules.defaults.at(key) + ")";
+  };
+  print_row("--precision", 18, join(info.precisions, "|") + fallback("precision"));
+  print_row("--allocator", 18, join(info.allocators, "|") + fallback("allocator"));
+  if (info.uses_data) print_row("--data DIR", 18, "pictures in COCO format");
+  std::vector<std::string> operators;
+  for (const OperatorInfo& item : info.operators) operators.push_back(item.name);
+  if (!operators.empty()) {
+    print_row("--kernels", 18, "of " + join(operators, ", ") + fallback("kernels"));
+  }
   for (const SettingInfo& setting : info.settings) {
     const std::string shown =
         setting.choices.empty() ? setting.default_value : join(setting.choices, "|");
-    print_out(fmt::format("    --set {:<24} {}\n", setting.key + "=" + shown, setting.summary));
+    print_row("--set " + setting.key + "=" + shown, 30, setting.summary);
   }
   if (rules.ablation) {
     std::vector<std::string> names;
     for (const VariantRule& variant : rules.ablation->variants) names.push_back(variant.name);
-    print_out(fmt::format("    ablation: {}\n", join(names, ", ")));
+    print_row("ablation", 18, join(names, ", "));
   }
-  print_out(
-      fmt::format("    rules {} version {}: {}\n\n", rules.file, rules.version, rules.summary));
+  print_row("rules", 18,
+            fmt::format("{} version {}: {}", rules.file, rules.version, rules.summary));
+  print_out("\n");
 }
 
 }  // namespace
@@ -108,11 +126,12 @@ ExitCode list_command(const Arguments& arguments) {
   for (const auto& [name, info] : operators) {
     kernels.push_back(to_json(*info));
     if (as_json) continue;
-    print_out(fmt::format("{}\n    {}\n", name, info->summary));
+    print_out(name + "\n");
+    print_out(wrap("    " + info->summary, 100, 4) + "\n");
     for (const ImplementationInfo& item : info->implementations) {
-      print_out(
-          fmt::format("    {:<12} {}{}\n", item.name, item.summary,
-                      item.unavailable.empty() ? "" : " (not here: " + item.unavailable + ")"));
+      print_row(
+          item.name, 12,
+          item.summary + (item.unavailable.empty() ? "" : " (not here: " + item.unavailable + ")"));
     }
   }
   if (as_json)

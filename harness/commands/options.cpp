@@ -65,7 +65,7 @@ bool Options::parse(const Arguments& arguments) {
   try {
     result_ = options_.parse(static_cast<int>(argv.size()), argv.data());
   } catch (const cxxopts::exceptions::exception& error) {
-    throw Error("harness " + command_, printable(error.what()),
+    throw Error(command_, printable(error.what()),
                 "'harness " + command_ + " --help' shows the options");
   }
   words_ = result_.unmatched();
@@ -85,7 +85,9 @@ bool Options::flag(const std::string& name) const { return result_.count(name) >
 std::optional<std::string> Options::text(const std::string& name) const {
   if (result_.count(name) == 0) return std::nullopt;
   if (result_.count(name) > 1) throw Error("--" + name, "given more than once");
-  return result_[name].as<std::string>();
+  std::string value = result_[name].as<std::string>();
+  if (value.empty()) throw Error("--" + name, "is empty", "give it a value or leave it out");
+  return value;
 }
 
 std::vector<std::string> Options::texts(const std::string& name) const {

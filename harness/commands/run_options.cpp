@@ -25,7 +25,6 @@ Options run_options() {
       .add_list("set", "a setting of the workload; may be repeated", "KEY=VALUE")
       .add("out", "folder for results and samples; default: a new one under runs/", "DIR")
       .add("from", "repeat the run of this result: its settings and seeds", "RESULT")
-      .add("resume", "continue from a checkpoint in this folder", "DIR")
       .add("strict", "exit 3 when the machine's state makes the result doubtful")
       .add("dry-run", "prove that everything is in place: 3 steps, status dry-run");
   return options;
@@ -67,9 +66,6 @@ std::optional<RunInvocation> parse_run_options(const Arguments& arguments) {
   override_with(request.quality_target, options.number("quality-target"));
   for (const std::string& setting : options.texts("set")) request.set.push_back(setting);
   request.dry_run = request.dry_run || options.flag("dry-run");
-  if (options.text("resume")) {
-    throw Error("--resume", "no workload of this version keeps checkpoints", "leave it out");
-  }
   if (const auto out = options.text("out")) invocation.out = *out;
   invocation.strict = options.flag("strict");
   invocation.command_line = {"harness", "run"};

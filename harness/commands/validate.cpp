@@ -30,7 +30,7 @@ ExitCode validate_command(const Arguments& arguments) {
   options.allow_words("FILE...");
   if (!options.parse(arguments)) return ExitCode::kOk;
   if (options.words().empty()) {
-    throw Error("harness validate", "no file given", "harness validate runs/*/*.json");
+    throw Error("validate", "no file given", "harness validate runs/*/*.json");
   }
   bool unreadable = false;
   bool invalid = false;

@@ -7,6 +7,7 @@
 #include "harness/base/text.hpp"
 #include "harness/commands/command.hpp"
 #include "harness/commands/options.hpp"
+#include "harness/report/verdict.hpp"
 #include "harness/result/json_reader.hpp"
 #include "harness/run/interrupt.hpp"
 #include "harness/run/plan.hpp"
@@ -35,13 +36,19 @@ const WorkloadEntry& workload_for(const std::string& file) {
               did_you_mean(format, known));
 }
 
+// Seven digits are what float32 holds.
+std::string short_value(const std::string& text) {
+  const std::optional<double> value = parse_number(text);
+  return value && text.size() > 13 ? fmt::format("{:.7g}", *value) : printable(text);
+}
+
 }  // namespace
 
 ExitCode verify_command(const Arguments& arguments) {
   Options options("verify", "Checks the model, kernels included, against golden data.",
                   "--golden FILE [OPTIONS]");
   options.add("golden", "golden data, e.g. tests/golden/retinanet_a.json", "FILE")
-      .add("kernels", "as for run", "SET")
+      .add("kernels", "as for run; default: by the workload's rules", "SET")
       .add("precision", "fp32 or bf16", "TYPE")
       .add("threads", "threads to compute with", "N");
   if (!options.parse(arguments)) return ExitCode::kOk;
@@ -60,16 +67,18 @@ ExitCode verify_command(const Arguments& arguments) {
 
   const std::vector<Check> checks = entry.create()->verify(golden, plan.context);
   std::size_t failed = 0;
-  print_out(fmt::format("{:<52} {:>22} {:>22} {:>10} {:>10}\n", "quantity", "expected", "actual",
-                        "error", "tolerance"));
+  constexpr const char* kRow = "{}{:<59} {:>13} {:>13} {:>5} {:>5}\n";
+  print_out(fmt::format(kRow, " ", "quantity", "expected", "actual", "error", "limit"));
   for (const Check& check : checks) {
     failed += check.passed ? 0 : 1;
-    print_out(fmt::format("{:<52} {:>22} {:>22} {:>10} {:>10.1e}{}\n", check.name, check.expected,
-                          check.actual, check.error ? fmt::format("{:.1e}", *check.error) : "none",
-                          check.tolerance, check.passed ? "" : "  FAILED"));
+    print_out(fmt::format(kRow, check.passed ? " " : "!", printable(check.name),
+                          short_value(check.expected), short_value(check.actual),
+                          check.error ? fmt::format("{:.0e}", *check.error) : "none",
+                          fmt::format("{:.0e}", check.tolerance)));
   }
-  print_out(fmt::format("\n{} quantities, {} failed, kernels {}, precision {}\n", checks.size(),
-                        failed, options.text("kernels").value_or("reference"),
+  print_out(fmt::format("\n{}, {} failed{}, kernels {}, precision {}\n",
+                        format_count(static_cast<long long>(checks.size()), "quantity check"),
+                        failed, failed > 0 ? " (marked !)" : "", kernels_text(plan.context.kernels),
                         plan.context.precision));
   const bool verified = failed == 0 && !checks.empty();
   print_out(fmt::format("{}\n", verified ? "verified" : "not verified"));

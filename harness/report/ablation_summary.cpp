@@ -14,6 +14,8 @@
 namespace harness {
 namespace {
 
+constexpr std::size_t kColumns = 100;
+
 // Three significant digits: 1.35, 13.5, 135.
 std::string ratio_digits(double ratio) {
   const int decimals = ratio < 9.995 ? 2 : ratio < 99.95 ? 1 : 0;
@@ -126,37 +128,48 @@ void add_phases(std::string& text, const std::vector<Variant>& variants) {
 }
 
 void add_notes(std::string& text, const Ablation& ablation) {
-  text +=
-      "x: times faster, the median over the rounds with its 95 % interval. previous: the variant "
-      "it builds\non, which stands above it";
+  const auto add = [&](const std::string& line) { text += wrap(line, kColumns, 2) + "\n"; };
+  add("x: times faster, the median over the rounds with its 95 % interval, each round a pair of "
+      "turns");
+  add("first: the first variant measured here");
+  std::string previous = "previous: the variant it builds on, which stands above it";
   for (std::size_t i = 1; i < ablation.variants.size(); ++i) {
     const Variant& variant = ablation.variants[i];
     const std::string& to = variant.to_previous.to;
     if (to.empty() || to == ablation.variants[i - 1].name) continue;
-    text += fmt::format(" ({}: on {})", printable(variant.name, 40), printable(to, 40));
+    previous += fmt::format(" ({}: on {})", printable(variant.name, 40), printable(to, 40));
   }
-  text += ". reference: reference kernels under the same\nallocator and precision.\n";
+  add(previous);
+  add("reference: reference kernels under the same allocator and precision");
   const bool any_interval = std::any_of(
       ablation.variants.begin(), ablation.variants.end(),
       [](const Variant& variant) { return variant.to_first.value && variant.to_first.value->low; });
-  if (!any_interval) text += "note: an interval needs 6 timed rounds\n";
+  if (!any_interval) add("note: an interval needs 6 timed rounds");
   for (const LeftOut& item : ablation.left_out) {
-    text += fmt::format("left out {}: {}\n", printable(item.name, 40), printable(item.reason));
+    add(fmt::format("left out {}: {}", printable(item.name, 40), printable(item.reason)));
   }
+}
+
+// "6 rounds"; the settings hold numbers, but a file may hold anything.
+std::string count_of(const Settings& settings, const char* key, const char* noun) {
+  const std::string text = setting_text(settings, key);
+  const auto count = parse_integer(text);
+  return count ? format_count(*count, noun) : text + " " + noun + "s";
 }
 
 }  // namespace
 
 std::string render_summary(const Ablation& ablation) {
   std::string text = fmt::format(
-      "{} {} · ablation of {} variants · {} rounds after {} of warm-up · division {}\n",
+      "{} {} · ablation of {} · {} after {} of warm-up · division {}\n",
       printable(ablation.rules.workload, 40), printable(ablation.rules.version, 16),
-      ablation.variants.size(), setting_text(ablation.settings, "rounds"),
+      format_count(static_cast<long long>(ablation.variants.size()), "variant"),
+      count_of(ablation.settings, "rounds", "round"),
       setting_text(ablation.settings, "warmup_rounds"), printable(ablation.rules.division, 16));
   text += fmt::format("batch {} · threads {} · seed {}\n",
                       setting_text(ablation.settings, "batch_size"),
                       setting_text(ablation.settings, "threads"), ablation.seeds.run);
-  if (ablation.dataset) text += fmt::format("data {}\n", printable(ablation.dataset->name, 80));
+  text += data_text(ablation.dataset);
   add_variants(text, ablation.variants);
   add_notes(text, ablation);
   add_phases(text, ablation.variants);

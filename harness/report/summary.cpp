@@ -10,24 +10,19 @@
 namespace harness {
 namespace {
 
-std::string kernels_shown(const KernelSet& kernels) {
-  if (kernels.empty()) return "none";
-  const std::string& first = kernels.begin()->second;
-  const bool same = std::all_of(kernels.begin(), kernels.end(),
-                                [&](const auto& item) { return item.second == first; });
-  if (same) return printable(first, 40);
-  std::vector<std::string> parts;
-  for (const auto& [name, implementation] : kernels) parts.push_back(name + "=" + implementation);
-  return printable(join(parts, ","), 90);
-}
+constexpr std::size_t kColumns = 80;
 
 std::string interval_shown(const Interval& interval, const std::string& unit) {
   if (!interval.low || !interval.high) return "no interval";
-  return fmt::format("{} .. {}", format_quantity(*interval.low, unit),
-                     format_quantity(*interval.high, unit));
+  // The unit once, where it is the same: 5.987 .. 6.342 s.
+  std::string low = format_quantity(*interval.low, unit);
+  const std::string high = format_quantity(*interval.high, unit);
+  const std::size_t blank = low.find(' ');
+  if (blank != std::string::npos && high.ends_with(low.substr(blank))) low.resize(blank);
+  return fmt::format("{} .. {}", low, high);
 }
 
-// "412 GFLOP/s, 88 % of peak" for a phase whose FLOPs or bytes are known.
+// "412 GFLOP/s, 88 % peak" for a phase whose FLOPs or bytes are known.
 std::string rate_shown(const Result& result, const Metric& metric) {
   static const std::string phase = "time.phase.";
   if (!result.cost || metric.tag.rfind(phase, 0) != 0) return "";
@@ -39,7 +34,7 @@ std::string rate_shown(const Result& result, const Metric& metric) {
       const double rate = amount->second / seconds;
       std::string text = "  " + format_quantity(rate, peak.unit);
       if (!peak.value) return text;
-      return text + fmt::format(", {:.0f} % of peak", 100 * rate / peak.value->center);
+      return text + fmt::format(", {:.0f} % peak", 100 * rate / peak.value->center);
     }
     return std::string();
   };
@@ -52,13 +47,13 @@ void add_metrics(std::string& text, const Result& result) {
   std::size_t width = 26;
   for (const Metric& metric : result.metrics) width = std::max(width, metric.tag.size());
   width = std::min<std::size_t>(width, 60);
-  text += fmt::format("\n{:<{}} {:>16}  {:<34} {:>4}\n", "metric", width, "median", "95 % interval",
+  text += fmt::format("\n{:<{}} {:>16}  {:<26} {:>4}\n", "metric", width, "median", "95 % interval",
                       "n");
   const std::vector<std::string>* warnings = nullptr;
   for (const Metric& metric : result.metrics) {
     if (!metric.summary.median) continue;
     const Interval& median = *metric.summary.median;
-    text += fmt::format("{:<{}} {:>16}  {:<34} {:>4}{}\n", printable(metric.tag, width), width,
+    text += fmt::format("{:<{}} {:>16}  {:<26} {:>4}{}\n", printable(metric.tag, width), width,
                         format_quantity(median.center, metric.unit),
                         interval_shown(median, metric.unit), metric.summary.n,
                         rate_shown(result, metric));
@@ -66,16 +61,19 @@ void add_metrics(std::string& text, const Result& result) {
   }
   if (warnings == nullptr) return;
   for (const std::string& warning : *warnings) {
-    text += fmt::format("  note: {}\n", printable(warning));
+    text += wrap("  note: " + printable(warning), kColumns, 8) + "\n";
   }
 }
 
 void add_machine(std::string& text, const Result& result) {
   for (const Peak& peak : result.peaks) {
-    const std::string value = peak.value ? format_quantity(peak.value->center, peak.unit)
-                                         : "unknown: " + printable(peak.reason, 60);
-    text += fmt::format("peak {:<21} {:>16}  {}\n", printable(peak.tag, 21), value,
-                        peak.value ? printable(peak.method, 40) : "");
+    const std::string row =
+        peak.value ? fmt::format("{:>16}  {}", format_quantity(peak.value->center, peak.unit),
+                                 printable(peak.method, 80))
+                   : "unknown: " + printable(peak.reason);
+    text += wrap(fmt::format("peak {:<21} {}", printable(peak.tag, 21), row), kColumns,
+                 peak.value ? 45 : 29) +
+            "\n";
   }
   if (result.cost) {
     const CostReport& cost = *result.cost;
@@ -107,7 +105,7 @@ void add_quality(std::string& text, const Result& result) {
   const QualityReport& report = *result.quality;
   const auto failed = std::count_if(report.quality.checks.begin(), report.quality.checks.end(),
                                     [](const Check& check) { return !check.passed; });
-  text += fmt::format(
+  std::string line = fmt::format(
       "{:<26} {:>16}  {}", "quality: " + printable(report.quality.metric, 17),
       report.quality.value ? fmt::format("{:.6g}", *report.quality.value) : "none",
       report.target ? fmt::format("target {} {:.6g}: {}",
@@ -115,9 +113,10 @@ void add_quality(std::string& text, const Result& result) {
                                   *report.target, report.passed.value_or(false) ? "met" : "MISSED")
                     : "no target");
   if (!report.quality.checks.empty()) {
-    text += fmt::format(" ({} checks, {} failed)", report.quality.checks.size(), failed);
+    const auto count = static_cast<long long>(report.quality.checks.size());
+    line += fmt::format(" ({}, {} failed)", format_count(count, "check"), failed);
   }
-  text += "\n";
+  text += wrap(line, kColumns, 45) + "\n";
 }
 
 }  // namespace
@@ -127,12 +126,14 @@ std::string render_summary(const Result& result) {
       "{} {} · tier {} · division {} · run {} of {}\n", printable(result.rules.workload, 40),
       printable(result.rules.version, 16), printable(result.rules.tier, 16),
       printable(result.rules.division, 16), result.identity.run_index, result.identity.run_count);
-  text += fmt::format("batch {} · {} · kernels {} · allocator {} · threads {} · seed {}\n",
-                      setting_text(result.settings, "batch_size"),
-                      setting_text(result.settings, "precision"), kernels_shown(result.kernels),
-                      setting_text(result.settings, "allocator"),
-                      setting_text(result.settings, "threads"), result.seeds.run);
-  if (result.dataset) text += fmt::format("data {}\n", printable(result.dataset->name, 80));
+  text += wrap(fmt::format("batch {} · {} · kernels {} · allocator {} · threads {} · seed {}",
+                           setting_text(result.settings, "batch_size"),
+                           setting_text(result.settings, "precision"), kernels_text(result.kernels),
+                           setting_text(result.settings, "allocator"),
+                           setting_text(result.settings, "threads"), result.seeds.run),
+               kColumns, 2) +
+          "\n";
+  text += data_text(result.dataset);
   add_metrics(text, result);
   text += "\n";
   add_machine(text, result);

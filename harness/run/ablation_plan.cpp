@@ -47,8 +47,7 @@ void check_names(const std::vector<std::string>& asked, const AblationRule& rule
   for (const VariantRule& variant : rule.variants) known.push_back(variant.name);
   for (const std::string& name : asked) {
     if (!contains(known, name)) {
-      throw Error("--variants '" + printable(name) + "'", "unknown for this workload",
-                  did_you_mean(name, known));
+      throw Error("--variants '" + printable(name) + "'", "unknown", did_you_mean(name, known));
     }
   }
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "harness/base/error.hpp"
 #include "harness/base/text.hpp"
@@ -45,7 +46,7 @@ void choose_set(const std::string& set, const std::vector<OperatorInfo>& operato
 std::string choose_known(const char* option, const std::string& value,
                          const std::vector<std::string>& known) {
   if (std::find(known.begin(), known.end(), value) != known.end()) return value;
-  throw Error(fmt::format("--{} '{}'", option, printable(value)), "unknown for this workload",
+  throw Error(fmt::format("--{} '{}'", option, printable(value)), "unknown",
               did_you_mean(value, known));
 }
 
@@ -60,10 +61,14 @@ KernelSet parse_kernels(const std::string& text, const std::vector<OperatorInfo>
     choose_set(text, operators, kernels);
     return kernels;
   }
+  std::set<std::string> given;
   for (const std::string& part : split(text, ',')) {
     const std::size_t equals = part.find('=');
     const std::string name = part.substr(0, equals);
     choose_known("kernels", name, names);
+    if (!given.insert(name).second) {
+      throw Error("--kernels " + printable(text), "'" + name + "' is given more than once");
+    }
     const auto info = std::find_if(operators.begin(), operators.end(),
                                    [&](const OperatorInfo& item) { return item.name == name; });
     std::vector<std::string> known;

@@ -75,7 +75,7 @@ void Progress::step(const StepRecord& record) {
   show(fmt::format("step {}/{}{}{}{} {}  {} left{}", record.step,
                    std::max<std::int64_t>(total, record.step), record.variant.empty() ? "" : " ",
                    record.variant, record.warmup ? " (warm-up)" : "",
-                   format_quantity(record.seconds, "s"), format_quantity(left, "s"), losses),
+                   format_quantity(record.seconds, "s"), format_time_left(left), losses),
        record.seconds > 0.5);
 }
 

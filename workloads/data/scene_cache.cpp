@@ -16,6 +16,7 @@
 #include "harness/base/files.hpp"
 #include "harness/base/hash.hpp"
 #include "harness/base/text.hpp"
+#include "workloads/data/scene_pixels.hpp"
 
 namespace harness::workloads {
 namespace {
@@ -135,12 +136,10 @@ void compose_split(const FashionMnist& source, const SceneSet& set, SceneSplit s
     pixel_hashes[i] = pixel_hash(scene.image);
     items[i] = std::move(scene.items);
   });
-  Sha256 all;
   for (std::size_t i = 0; i < count; ++i) {
-    all.update(pixel_hashes[i].data(), pixel_hashes[i].size());
     manifest.files[name + "/" + scene_file_name(static_cast<int>(i))] = file_hashes[i];
   }
-  const std::string pixels = all.hex();
+  const std::string pixels = split_hash(pixel_hashes);
   const std::string annotations = annotations_json(set, split, items);
   const std::string annotations_hash = sha256_hex(annotations);
   expect_frozen(set, "pixels of " + name, set.frozen(split).pixels, pixels);
@@ -239,10 +238,6 @@ void compose_into_place(const SceneSet& set, const fs::path& cache, const fs::pa
 
 std::string scene_file_name(int index) { return fmt::format("{:06}.png", index); }
 
-std::string pixel_hash(const Image& image) {
-  return sha256_hex({reinterpret_cast<const char*>(image.pixels.data()), image.pixels.size()});
-}
-
 std::string annotations_json(const SceneSet& set, SceneSplit split,
                              const std::vector<std::vector<SceneItem>>& items) {
   std::string out = fmt::format(
@@ -286,6 +281,12 @@ SceneCache open_scene_cache(const SceneSet& set, const Preparation& preparation,
       fmt::format("delete the folder {} and it is composed again", shown(found.folder));
   found.manifest = check_manifest(set, found.folder, hint);
   verify_files(found.folder, found.manifest, hint, preparation);
+  for (const SceneSplit split : {SceneSplit::kTrain, SceneSplit::kEval}) {
+    if (found.composed) break;  // hashed as they were made
+    // check_manifest() has compared this with what is frozen.
+    verify_pixels(found.folder / to_string(split), set.count(split),
+                  found.manifest.details.at(pixels_key(split)), hint, preparation);
+  }
   return found;
 }
 

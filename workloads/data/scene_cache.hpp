@@ -22,15 +22,13 @@ struct SceneCache {
 };
 
 /// Finds the set under `cache` (default: cache_folder()/fashion-scenes) or composes it there, and
-/// verifies every file. Composition goes to a temporary folder that is renamed when all is written
-/// and its pixels and annotations hash to the frozen values; one process composes, others wait for
-/// it. Throws Error when the source or disk space is missing, or a file found there is damaged (it
-/// says which, and that deleting the folder composes it again).
+/// verifies every file against the manifest and the decoded pixels against the frozen hashes.
+/// Composition goes to a temporary folder that is renamed when all is written and its pixels and
+/// annotations hash to the frozen values; one process composes, others wait for it. Throws Error
+/// when the source or disk space is missing, or a file found there is damaged (it says which, and
+/// that deleting the folder composes it again).
 SceneCache open_scene_cache(const SceneSet& set, const Preparation& preparation,
                             std::filesystem::path cache = {});
-
-/// SHA-256 of a scene's pixels, 64 hex digits.
-std::string pixel_hash(const Image& image);
 
 /// The COCO-format text of a split; `items[i]` are those of scene i.
 std::string annotations_json(const SceneSet& set, SceneSplit split,

@@ -302,8 +302,8 @@ std::string peak_doubt(std::span<const double> samples) {
   }
   const double spread = relative_spread(samples);
   if (!(spread <= kMaxSpread)) {
-    return fmt::format("the samples spread by {:.0f} % (p75 - p25 over the median), over {:.0f} %",
-                       100 * spread, 100 * kMaxSpread);
+    return fmt::format("the samples spread by {:.0f} %, over {:.0f} %", 100 * spread,
+                       100 * kMaxSpread);
   }
   return {};
 }
