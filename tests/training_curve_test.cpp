@@ -16,8 +16,9 @@ using namespace harness::workloads;
 
 namespace {
 
-constexpr int kSteps = 50;
+constexpr size_t kSteps = 50;
 constexpr int kBatches = 4;
+constexpr size_t kEarlySteps = 5;
 
 // Pictures with bright boxes on noise, so that there is something to learn.
 std::vector<Batch> make_batches() {
@@ -53,8 +54,8 @@ std::vector<double> curve(const std::vector<Batch>& batches, const Training& tra
   kernels::AdamState adam = kernels::make_adam_state(model.parameters().trainable());
   kernels::AdamFn* step = kernels::optimizer_operator().select(training.kernels);
   std::vector<double> losses;
-  for (int i = 0; i < kSteps; ++i) {
-    const Batch& batch = batches[static_cast<size_t>(i % kBatches)];
+  for (size_t i = 0; i < kSteps; ++i) {
+    const Batch& batch = batches[i % kBatches];
     const at::Tensor loss = model.loss(model.forward(batch.images), batch.targets).total();
     loss.backward();
     step(adam, 1e-4);
@@ -65,10 +66,12 @@ std::vector<double> curve(const std::vector<Batch>& batches, const Training& tra
   return losses;
 }
 
-double mean_difference(const std::vector<double>& one, const std::vector<double>& other) {
+/// Over the first `steps` steps.
+double mean_difference(const std::vector<double>& one, const std::vector<double>& other,
+                       size_t steps = kSteps) {
   double sum = 0;
-  for (size_t i = 0; i < one.size(); ++i) sum += std::abs(one[i] - other[i]);
-  return sum / static_cast<double>(one.size());
+  for (size_t i = 0; i < steps; ++i) sum += std::abs(one[i] - other[i]);
+  return sum / static_cast<double>(steps);
 }
 
 // Every operator that has one by its custom implementation.
@@ -97,10 +100,16 @@ TEST_CASE("fifty steps with custom kernels stay within the reference's own sprea
     INFO("bf16 " << bf16 << ": by seed " << mean_difference(seed, reference) << ", by threads "
                  << mean_difference(threads, reference) << ", custom "
                  << mean_difference(custom, reference) << "; first " << reference.front()
-                 << ", last " << reference.back() << " and " << custom.back());
+                 << ", last " << reference.back() << " and " << custom.back() << "; early custom "
+                 << mean_difference(custom, reference, kEarlySteps) << ", early seed "
+                 << mean_difference(seed, reference, kEarlySteps) << ", early threads "
+                 << mean_difference(threads, reference, kEarlySteps));
     CHECK(reference.back() < 0.7 * reference.front());  // there is a curve to follow
     CHECK(custom.back() < 0.7 * custom.front());
     CHECK(mean_difference(custom, reference) < spread);
+    // Before rounding has grown to something: a wrong gradient would show in the second loss.
+    CHECK(mean_difference(custom, reference, kEarlySteps) <
+          (bf16 ? 0.3 : 0.03) * mean_difference(seed, reference, kEarlySteps));
   }
 }
 
