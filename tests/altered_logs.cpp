@@ -211,15 +211,15 @@ std::vector<AlteredLog> altered_logs() {
 }
 
 std::vector<AlteredLog> unreadable_logs() {
+  using namespace std::string_literals;
   const std::string text = text_of(sample_training_log(closed_facts()));
   const std::string deep(2'000, '[');
   return {
       {"empty", "", ""},
       {"no log lines", "", "epoch 1\nepoch 2\n"},
       {"binary", "",
-       std::string("\x7f"
-                   "ELF\x02\x01\0\0\xff\xfe\n\0:::MLLOG",
-                   22)},
+       "\x7f"
+       "ELF\x02\x01\0\0\xff\xfe\n\0:::MLLOG"s},
       {"truncated in the last line", "", text.substr(0, text.size() - 20)},
       {"truncated in the first line", "", text.substr(0, 40)},
       {"token without event", "", text + ":::MLLOG \n"},
