@@ -192,7 +192,8 @@ class FocalLossFunction : public torch::autograd::Function<FocalLossFunction> {
 void check_focal_loss(const FocalLossArguments& arguments, const std::vector<bool>& wanted) {
   require(arguments.classes > 0 && !arguments.levels.empty() && !arguments.matched.empty(),
           "focal-loss needs levels, images and classes");
-  require(arguments.gamma >= 0 && std::isfinite(arguments.gamma) && std::isfinite(arguments.alpha),
+  require(arguments.gamma >= 0 && std::isfinite(static_cast<float>(arguments.gamma)) &&
+              std::isfinite(static_cast<float>(arguments.alpha)),
           "focal-loss needs a finite alpha and a finite gamma of at least 0");
   require(wanted.size() == arguments.levels.size(), "focal-loss needs a level for each gradient");
   const at::Device device = arguments.levels.front().device();

@@ -58,7 +58,8 @@ TEST_CASE("conv-blocks times each pass of each block and checks it in double pre
       CHECK(run_harness({"validate", file.string()}).code == 0);
       const json result = json::parse(read_file(file, 64 << 20));
       CHECK(result["workload"]["division"] == "open");  // shapes of one's own
-      CHECK(result["quality"]["checks"].size() == 10);  // 3 a trained block, 1 for the frozen one
+      // 3 a trained block, 1 for the frozen one and 1 for the only bias.
+      CHECK(result["quality"]["checks"].size() == 11);
       CHECK(result["quality"]["passed"] == true);
       CHECK(result["cost"]["phase_flops"].size() == 10);
       CHECK(result["cost"]["phase_flops"]["grouped.backward-weights"] == 2 * 63 * 256 * 8 * 9);
@@ -85,6 +86,9 @@ TEST_CASE("conv-blocks refuses shapes that are none, or too many", "[conv-blocks
   };
   refused(measure(folder, {}, "ic8ih4oc8\nnonsense\n"), "line 2");
   refused(measure(folder, {}, ""), "no convolution problem");
+  refused(measure(folder, {}, "ic8ih4oc8n\"a/b\""), "holds more than letters");
+  refused(measure(folder, {}, "ic8ih4oc8ic9"), "ic is there twice");
+  refused(measure(folder, {}, "--attr-post-ops=mul:f32:per_oc+add:f32:per_oc ic8ih4oc8"), "FWD_D");
   refused(measure(folder, {}, "mb1000ic1000000ih10000oc8n\"huge\""), "memory");
   refused(run_harness({"run", "--workload", "conv-blocks", "--set", "shapes=/nowhere/shapes"}),
           "/nowhere/shapes");

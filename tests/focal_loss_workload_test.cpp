@@ -82,6 +82,6 @@ TEST_CASE("focal-loss refuses cases that are none, too many or too large", "[foc
   check_one_error(measure(folder, "800x800x0"), 1, "HEIGHTxWIDTHxCLASSES");
   check_one_error(measure(folder, "127x800x3"), 1, "HEIGHTxWIDTHxCLASSES");
   check_one_error(measure(folder, "128x128x3,,"), 1, "HEIGHTxWIDTHxCLASSES");
-  check_one_error(measure(folder, "128x128x3,128x128x3"), 1, "named twice");
+  check_one_error(measure(folder, "128x128x3,0128x128x3"), 1, "named twice");
   check_one_error(measure(folder, "4096x4096x100000"), 1, "memory");
 }

@@ -135,7 +135,8 @@ class ConvBlocks : public TorchWorkload {
       context().interrupted();
       Block block = make_block(problem, bf16());
       // One layer applied to maps of several sizes has one weight, prepared once a step.
-      const std::string layer = problem.name.substr(0, problem.name.rfind('.'));
+      std::string layer = problem.name.substr(0, problem.name.rfind('.'));
+      layer += problem.trained ? " trained" : " frozen";
       block.weight =
           layers.try_emplace({layer, block.weight.sizes().vec()}, block.weight).first->second;
       blocks_.push_back(std::move(block));
@@ -184,11 +185,20 @@ class ConvBlocks : public TorchWorkload {
     at::Tensor gradient = block.gradient.to(output.scalar_type());
     // Next to the ReLU's edge the last bit decides whether a gradient comes through.
     if (block.problem.relu) gradient = gradient * (linear.abs() > (bf16() ? 0.1 : 1e-4));
-    const auto actual = torch::autograd::grad({output}, {block.input, block.weight}, {gradient});
-    const auto wanted = torch::autograd::grad({expected}, {reference.input, reference.weight},
-                                              {gradient.to(at::kDouble)});
+    std::vector<at::Tensor> leaves{block.input, block.weight};
+    std::vector<at::Tensor> exact_leaves{reference.input, reference.weight};
+    if (block.bias) {
+      leaves.push_back(*block.bias);
+      exact_leaves.push_back(*reference.bias);
+    }
+    const auto actual = torch::autograd::grad({output}, leaves, {gradient});
+    const auto wanted = torch::autograd::grad({expected}, exact_leaves, {gradient.to(at::kDouble)});
     checks.push_back(relative_error(block.data, actual[0], wanted[0], tolerance));
     checks.push_back(relative_error(block.weights, actual[1], wanted[1], tolerance));
+    if (block.bias) {
+      checks.push_back(
+          relative_error(block.problem.name + ".backward-bias", actual[2], wanted[2], tolerance));
+    }
     return checks;
   }
 

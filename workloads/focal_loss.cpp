@@ -49,11 +49,15 @@ std::vector<Case> parse_cases(const std::string& text) {
       if (parts.size() == 3 && value && *value >= least && *value <= most) return *value;
       std::string expected = "not HEIGHTxWIDTHxCLASSES with pictures of 128 to 4096 pixels a side ";
       expected += "and 1 to 100000 classes";
-      throw Error("--set cases: " + printable(name), expected,
+      throw Error("--set cases: '" + printable(name) + "'", expected,
                   "for example --set cases=800x800x264,400x400x91");
     };
-    Case parsed{name, number(0, 128, 4096), number(1, 128, 4096), number(2, 1, 100'000)};
-    if (!seen.insert(name).second) throw Error("--set cases: " + printable(name), "named twice");
+    Case parsed{"", number(0, 128, 4096), number(1, 128, 4096), number(2, 1, 100'000)};
+    for (const std::int64_t part : {parsed.height, parsed.width, parsed.classes}) {
+      if (!parsed.name.empty()) parsed.name += 'x';
+      parsed.name += std::to_string(part);
+    }
+    if (!seen.insert(parsed.name).second) throw Error("--set cases: " + parsed.name, "named twice");
     cases.push_back(std::move(parsed));
   }
   return cases;

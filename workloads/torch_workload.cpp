@@ -42,7 +42,8 @@ Check relative_error(const std::string& name, const at::Tensor& actual, const at
   const at::Tensor got = actual.detach().to(at::kDouble);
   const at::Tensor want = expected.detach().to(at::kDouble);
   const double norm = want.norm().item<double>();
-  const double error = (got - want).norm().item<double>() / norm;
+  const double distance = (got - want).norm().item<double>();
+  const double error = distance == 0 ? 0 : distance / norm;
   Check check{name, std::to_string(norm), std::to_string(got.norm().item<double>()), {}, tolerance,
               false};
   if (std::isfinite(error)) {

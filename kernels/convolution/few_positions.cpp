@@ -8,7 +8,6 @@
 
 #include "kernels/convolution/convolution.hpp"
 #include "kernels/convolution/engine.hpp"
-#include "kernels/runtime/stages.hpp"
 
 namespace harness::kernels {
 namespace {

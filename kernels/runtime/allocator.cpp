@@ -64,8 +64,9 @@ class SystemAllocator final : public c10::Allocator {
 };
 
 SystemAllocator& system_allocator() {
-  static SystemAllocator allocator;
-  return allocator;
+  // Never destroyed, as the pool: tensors in static storage may outlive it.
+  static auto* const allocator = new SystemAllocator();
+  return *allocator;
 }
 
 // Tensors in static storage give their memory back after main(): the pool is never destroyed.

@@ -121,7 +121,7 @@ class Parser {
         fail(printable(word, 60) + " is no convolution problem", "for example " + example());
       }
       if (*number > kLargestExtent) fail(key + " is too large");
-      values[key] = *number;
+      if (!values.emplace(key, *number).second) fail(key + " is there twice");
     }
     problems_.push_back(complete(values, name));
   }
@@ -169,6 +169,9 @@ class Parser {
     p.bias = options_.direction == "FWD_B";
     p.trained = options_.direction != "FWD_I";
     p.norm = options_.norm;
+    if (p.bias && p.norm) {
+      fail("a bias in front of a norm is none of these models'", "use --dir=FWD_D or FWD_I");
+    }
     p.residual = options_.residual;
     p.relu = options_.relu;
     set_name(p, std::move(name));
@@ -184,7 +187,14 @@ class Parser {
       name.resize(star);
     }
     if (name.empty()) name = "problem" + std::to_string(problems_.size() + 1);
-    if (name.size() > 80 || printable(name) != name) fail("the name is too long or unprintable");
+    const auto fits = [](unsigned char c) {
+      return std::isalnum(c) != 0 ||
+             std::string_view("_.-").find(static_cast<char>(c)) != std::string_view::npos;
+    };
+    // It becomes part of a metric's tag.
+    if (name.size() > 80 || !std::all_of(name.begin(), name.end(), fits)) {
+      fail("the name is longer than 80 or holds more than letters, digits, '_', '.' and '-'");
+    }
     for (const ConvProblem& other : problems_) {
       if (other.name == name) fail("the name " + name + " is there already");
     }
@@ -248,17 +258,19 @@ double ConvProblem::flops() const {
 }
 
 double ConvProblem::input_elements() const {
-  return static_cast<double>(batch * in_channels) * static_cast<double>(in_height * in_width);
+  return static_cast<double>(batch) * static_cast<double>(in_channels) *
+         static_cast<double>(in_height) * static_cast<double>(in_width);
 }
 
 double ConvProblem::output_elements() const {
-  return static_cast<double>(batch * out_channels) * static_cast<double>(out_height * out_width);
+  return static_cast<double>(batch) * static_cast<double>(out_channels) *
+         static_cast<double>(out_height) * static_cast<double>(out_width);
 }
 
 double ConvProblem::weight_elements() const {
   const std::int64_t group_channels = in_channels / groups;
   return static_cast<double>(out_channels) * static_cast<double>(group_channels) *
-         static_cast<double>(kernel_height * kernel_width);
+         static_cast<double>(kernel_height) * static_cast<double>(kernel_width);
 }
 
 std::vector<ConvProblem> parse_problems(std::string_view text, const std::string& source) {
