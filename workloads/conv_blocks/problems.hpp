@@ -8,7 +8,9 @@
 // understood: --dir=FWD_I (frozen: forward only), FWD_D (forward and both gradients), FWD_B (the
 // same with a bias); --mb=N; --attr-post-ops with, in this order, mul:f32:per_oc+add:f32:per_oc (a
 // frozen norm), add:f32:per_tensor (a residual), relu. A name may end in *N: that many such blocks
-// are in the model.
+// are in the model. Blocks that are all trained or all frozen, with equal names up to the last dot
+// and weights of one shape, are one layer on maps of several sizes: the workload gives them one
+// weight.
 #pragma once
 
 #include <cstdint>
