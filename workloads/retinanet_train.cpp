@@ -56,10 +56,12 @@ TrainSettings parse_settings(const std::map<std::string, std::string>& settings)
   const std::vector<std::string> parts = split(size, 'x');
   const auto extent = [&](std::size_t i) -> std::int64_t {
     const auto value = i < parts.size() ? parse_integer(parts[i]) : std::nullopt;
-    // P7 is a 128th of the image; below that a level would be empty.
-    if (parts.size() == 2 && value && *value >= 128 && *value <= kLargestExtent) return *value;
+    // P7 is a 128th of the image; below that it would have no stride of its own.
+    if (parts.size() == 2 && value && *value >= smallest_extent() && *value <= kLargestExtent)
+      return *value;
     throw Error("--set image-size=" + printable(size),
-                "not HEIGHTxWIDTH with extents from 128 to " + std::to_string(kLargestExtent),
+                "not HEIGHTxWIDTH with extents from " + std::to_string(smallest_extent()) + " to " +
+                    std::to_string(kLargestExtent),
                 "for example --set image-size=800x800");
   };
   parsed.height = extent(0);

@@ -4,8 +4,8 @@
 
 namespace harness::workloads {
 
-at::Tensor base_anchors(int64_t level) {
-  const double size = static_cast<double>(int64_t{32} << level);
+at::Tensor base_anchors(int64_t level, int64_t smallest) {
+  const double size = static_cast<double>(smallest << level);
   const at::Tensor sizes = at::empty({3}, at::kFloat);
   sizes.data_ptr<float>()[0] = static_cast<float>(size);
   sizes.data_ptr<float>()[1] = static_cast<float>(std::trunc(size * std::pow(2.0, 1.0 / 3)));
@@ -18,15 +18,17 @@ at::Tensor base_anchors(int64_t level) {
   return (at::stack({-widths, -heights, widths, heights}, 1) / 2).round();
 }
 
-std::vector<at::Tensor> level_anchors(int64_t height, int64_t width) {
+std::vector<at::Tensor> level_anchors(int64_t height, int64_t width,
+                                      const Architecture& architecture) {
   std::vector<at::Tensor> levels;
-  for (const MapSize& map : pyramid_sizes(height, width)) {
+  for (const MapSize& map : pyramid_sizes(height, width, architecture)) {
     const at::Tensor x = at::arange(0, map.width, at::kFloat) * (width / map.width);
     const at::Tensor y = at::arange(0, map.height, at::kFloat) * (height / map.height);
     const at::Tensor grid_y = y.unsqueeze(1).expand({map.height, map.width}).reshape(-1);
     const at::Tensor grid_x = x.unsqueeze(0).expand({map.height, map.width}).reshape(-1);
     const at::Tensor centres = at::stack({grid_x, grid_y, grid_x, grid_y}, 1);
-    const at::Tensor base = base_anchors(static_cast<int64_t>(levels.size()));
+    const at::Tensor base =
+        base_anchors(static_cast<int64_t>(levels.size()), architecture.smallest_anchor);
     levels.push_back((centres.unsqueeze(1) + base.unsqueeze(0)).reshape({-1, 4}));
   }
   return levels;

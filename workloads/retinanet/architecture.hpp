@@ -1,12 +1,40 @@
-// The layers of MLPerf Training v5.1's RetinaNet as a table. Parameters, forward pass, FLOPs and
-// memory all come from it, so they cannot disagree.
+// The layers of a RetinaNet as a table: by default those of MLPerf Training v5.1's. Parameters,
+// forward pass, FLOPs and memory all come from it, so they cannot disagree.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace harness::workloads {
+
+/// What the table is made from. The defaults are MLPerf's model: ResNeXt50_32x4d, P3 to P7.
+struct Architecture {
+  std::int64_t stem_channels = 64;
+  std::array<std::int64_t, 4> blocks{3, 4, 6, 3};  ///< bottlenecks in layer1 to layer4
+  std::int64_t groups = 32;                        ///< of a bottleneck's 3x3 convolution
+  std::int64_t group_width = 4;  ///< its channels a group in layer1, doubling with each layer
+  std::int64_t expansion = 4;    ///< layer1 gives stem_channels * expansion, doubling likewise
+  std::int64_t pyramid_channels = 256;
+  std::int64_t pyramid_levels = 5;    ///< from P3 on: 3 to 5
+  std::int64_t head_depth = 4;        ///< convolutions with ReLU before the output layer
+  std::int64_t smallest_anchor = 32;  ///< pixels, of P3; doubling with each level
+  bool trains_whole_body = false;     ///< false: stem and layer1 are frozen
+
+  bool operator==(const Architecture&) const = default;
+};
+
+/// A small one for 128x128 pictures, trained from random weights within minutes.
+Architecture mini_architecture();
+
+/// Throws std::invalid_argument that names the member for what makes no model.
+void check_architecture(const Architecture& architecture);
+
+/// The smallest height and width of images whose coarsest level still has a stride of its own:
+/// 128 for P7.
+std::int64_t smallest_extent(const Architecture& architecture = {});
 
 /// A convolution of the model; its tensors in the state dict are `name.weight`, `name.bias`.
 struct ConvLayer {
@@ -19,7 +47,7 @@ struct ConvLayer {
   std::int64_t padding = 0;
   std::int64_t groups = 1;
   bool bias = false;
-  bool trainable = true;  ///< stem and layer1 are frozen, as are all batch norms
+  bool trainable = true;  ///< its weight and bias; the norm never is
 
   std::int64_t weight_count() const {
     return out_channels * (in_channels / groups) * kernel * kernel;
@@ -30,19 +58,25 @@ struct ConvLayer {
   }
 };
 
-inline constexpr std::int64_t kPyramidChannels = 256;
-inline constexpr std::int64_t kPyramidLevels = 5;  ///< P3 to P7
 inline constexpr std::int64_t kAnchorsPerLocation = 9;
-inline constexpr std::int64_t kHeadDepth = 4;  ///< convolutions with ReLU before the output layer
-
-/// Blocks in layer1 to layer4 of ResNeXt50_32x4d.
-inline constexpr std::int64_t kBlocks[4] = {3, 4, 6, 3};
 
 /// Names of a bottleneck's layers begin with this: `backbone.body.layer2.0`.
 std::string block_name(int layer, std::int64_t block);
 
-/// All 71 convolutions, in the order of the reference's state dict.
-std::vector<ConvLayer> retinanet_layers(std::int64_t num_classes);
+/// All convolutions (71 of MLPerf's), in the order of the reference's state dict: body, pyramid,
+/// heads.
+std::vector<ConvLayer> retinanet_layers(std::int64_t num_classes,
+                                        const Architecture& architecture = {});
+
+/// Where the parts behind the body begin in that table.
+struct LayerPlaces {
+  std::size_t inner = 0;  ///< the pyramid's 1x1 convolutions on layer2 to layer4
+  std::size_t outer = 0;  ///< its 3x3 convolutions
+  std::size_t extra = 0;  ///< P6, P7, as many as there are
+  std::size_t class_head = 0;
+  std::size_t box_head = 0;
+};
+LayerPlaces layer_places(const Architecture& architecture);
 
 /// One convolution as it is called in a training step.
 struct ConvolutionCall {
@@ -59,18 +93,21 @@ struct ConvolutionCall {
   double output_elements() const;
 };
 
-/// All calls of a training step in the order of the forward pass: 53 in the body, 8 in the pyramid,
-/// 10 in the heads for each of 5 levels.
+/// All calls of a training step in the order of the forward pass; of MLPerf's model 53 in the body,
+/// 8 in the pyramid, 10 in the heads for each of 5 levels.
 std::vector<ConvolutionCall> retinanet_calls(std::int64_t batch, std::int64_t height,
-                                             std::int64_t width, std::int64_t num_classes);
+                                             std::int64_t width, std::int64_t num_classes,
+                                             const Architecture& architecture = {});
 
 /// (height, width) of the pyramid's levels.
 struct MapSize {
   std::int64_t height = 0;
   std::int64_t width = 0;
 };
-std::vector<MapSize> pyramid_sizes(std::int64_t height, std::int64_t width);
-/// Anchors of one image: 120,087 at 800x800.
-std::int64_t anchor_count(std::int64_t height, std::int64_t width);
+std::vector<MapSize> pyramid_sizes(std::int64_t height, std::int64_t width,
+                                   const Architecture& architecture = {});
+/// Anchors of one image: 120,087 at 800x800 with five levels.
+std::int64_t anchor_count(std::int64_t height, std::int64_t width,
+                          const Architecture& architecture = {});
 
 }  // namespace harness::workloads

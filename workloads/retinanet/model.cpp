@@ -4,18 +4,10 @@
 
 #include "kernels/head_layout.hpp"
 #include "workloads/retinanet/anchors.hpp"
+#include "workloads/retinanet/body.hpp"
 
 namespace harness::workloads {
 namespace {
-
-// Places in the table of layers, see retinanet_layers().
-constexpr size_t kBodyLayers = 53;
-constexpr size_t kInner = kBodyLayers;
-constexpr size_t kOuter = kInner + 3;
-constexpr size_t kP6 = kOuter + 3;
-constexpr size_t kP7 = kP6 + 1;
-constexpr size_t kClassHead = kP7 + 1;
-constexpr size_t kBoxHead = kClassHead + kHeadDepth + 1;
 
 const kernels::Selection& checked(const kernels::Selection& selection) {
   kernels::check_selection(selection);
@@ -30,10 +22,11 @@ RetinaNet::RetinaNet(const RetinaNetConfig& config)
       focal_loss_(kernels::focal_loss_operator().select(config.kernels)),
       box_loss_(kernels::box_loss_operator().select(config.kernels)),
       matcher_(kernels::matcher_operator().select(config.kernels)),
-      parameters_(config.num_classes),
-      level_anchors_(level_anchors(config.height, config.width)),
+      parameters_(config.num_classes, config.architecture),
+      places_(layer_places(config.architecture)),
+      level_anchors_(level_anchors(config.height, config.width, config.architecture)),
       anchors_(at::cat(level_anchors_)) {
-  for (const ConvLayer& shape : retinanet_layers(config.num_classes)) {
+  for (const ConvLayer& shape : retinanet_layers(config.num_classes, config.architecture)) {
     layers_.push_back(make_layer(shape));
   }
 }
@@ -64,43 +57,38 @@ at::Tensor RetinaNet::apply(const Layer& layer, const at::Tensor& input, bool re
 }
 
 std::vector<at::Tensor> RetinaNet::body(const at::Tensor& images) const {
-  size_t next = 0;
-  at::Tensor x = apply(layers_[next++], images, true);
-  x = at::max_pool2d(x, {3, 3}, {2, 2}, {1, 1});
-  std::vector<at::Tensor> maps;
-  for (int layer = 1; layer <= 4; ++layer) {
-    for (std::int64_t block = 0; block < kBlocks[layer - 1]; ++block) {
-      at::Tensor out = apply(layers_[next], x, true);
-      out = apply(layers_[next + 1], out, true);
-      const at::Tensor identity = block == 0 ? apply(layers_[next + 3], x, false) : x;
-      x = apply(layers_[next + 2], out, true, identity);
-      next += block == 0 ? 4 : 3;
-    }
-    if (layer > 1) maps.push_back(x);
-  }
-  return maps;
+  return run_body(config_.architecture, images,
+                  [this](size_t layer, const at::Tensor& input, bool relu,
+                         const std::optional<at::Tensor>& residual) {
+                    return apply(layers_[layer], input, relu, residual);
+                  });
 }
 
 std::vector<at::Tensor> RetinaNet::pyramid(const std::vector<at::Tensor>& maps) const {
-  std::vector<at::Tensor> levels(3);
+  std::vector<at::Tensor> levels(maps.size());
   at::Tensor inner;
-  for (size_t i = 3; i-- > 0;) {
-    const at::Tensor lateral = apply(layers_[kInner + i], maps[i], false);
+  for (size_t i = levels.size(); i-- > 0;) {
+    const at::Tensor lateral = apply(layers_[places_.inner + i], maps[i], false);
     inner = inner.defined() ? lateral + at::upsample_nearest2d(inner, lateral.sizes().slice(2))
                             : lateral;
-    levels[i] = apply(layers_[kOuter + i], inner, false);
+    levels[i] = apply(layers_[places_.outer + i], inner, false);
   }
-  levels.push_back(apply(layers_[kP6], levels.back(), false));
-  levels.push_back(apply(layers_[kP7], at::relu(levels.back()), false));
+  for (size_t i = places_.extra; i < places_.class_head; ++i) {
+    // P7 takes P6 through a ReLU, P6 takes P5 as it is.
+    const at::Tensor input = i == places_.extra ? levels.back() : at::relu(levels.back());
+    levels.push_back(apply(layers_[i], input, false));
+  }
   return levels;
 }
 
 std::vector<at::Tensor> RetinaNet::head(size_t first_layer,
                                         const std::vector<at::Tensor>& levels) const {
+  const auto depth = static_cast<size_t>(config_.architecture.head_depth);
   std::vector<at::Tensor> outputs;
   for (at::Tensor x : levels) {
-    for (size_t i = 0; i < kHeadDepth; ++i) x = apply(layers_[first_layer + i], x, true);
-    outputs.push_back(apply(layers_[first_layer + kHeadDepth], x, false));
+    size_t layer = first_layer;
+    for (; layer < first_layer + depth; ++layer) x = apply(layers_[layer], x, true);
+    outputs.push_back(apply(layers_[layer], x, false));
   }
   return outputs;
 }
@@ -108,7 +96,7 @@ std::vector<at::Tensor> RetinaNet::head(size_t first_layer,
 HeadOutputs RetinaNet::forward(const at::Tensor& images) const {
   const kernels::AutocastScope autocast(config_.bf16);
   const std::vector<at::Tensor> levels = pyramid(body(images));
-  return {.logits = head(kClassHead, levels), .codes = head(kBoxHead, levels)};
+  return {.logits = head(places_.class_head, levels), .codes = head(places_.box_head, levels)};
 }
 
 std::vector<at::Tensor> RetinaNet::match(const std::vector<Target>& targets) const {

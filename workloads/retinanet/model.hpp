@@ -1,4 +1,5 @@
-// MLPerf Training v5.1 RetinaNet: ResNeXt50_32x4d, feature pyramid P3-P7, shared heads.
+// RetinaNet: ResNeXt body, feature pyramid, shared heads; by default MLPerf Training v5.1's, of
+// ResNeXt50_32x4d and P3-P7.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -24,6 +25,7 @@ struct RetinaNetConfig {
   int64_t width = 800;
   bool bf16 = false;  ///< autocast, weights stay float32
   kernels::Selection kernels{};
+  Architecture architecture{};
 };
 
 /// What the heads wrote: one map per level, P3 first, as it lies in memory.
@@ -42,7 +44,8 @@ struct Losses {
 class RetinaNet {
  public:
   /// Allocates the parameters, all zero; see parameters().set_initial_values(). Throws
-  /// std::invalid_argument when `config.kernels` asks for what does not exist or cannot run here.
+  /// std::invalid_argument when `config.kernels` asks for what does not exist or cannot run here,
+  /// or `config.architecture` for what check_architecture() refuses.
   explicit RetinaNet(const RetinaNetConfig& config);
 
   const RetinaNetConfig& config() const { return config_; }
@@ -84,6 +87,7 @@ class RetinaNet {
   kernels::BoxLossFn* box_loss_;
   kernels::MatcherFn* matcher_;
   ParameterStore parameters_;
+  LayerPlaces places_;
   std::vector<Layer> layers_;  ///< in the table's order
   std::vector<at::Tensor> level_anchors_;
   at::Tensor anchors_;

@@ -32,10 +32,10 @@ bool starts_with(const std::string& text, const char* prefix) { return text.rfin
 
 }  // namespace
 
-ParameterStore::ParameterStore(int64_t num_classes) {
+ParameterStore::ParameterStore(int64_t num_classes, const Architecture& architecture) {
   const at::NoGradGuard no_grad;
   // The reference registers a block's convolutions and norms in pairs, which is the table's order.
-  for (const ConvLayer& layer : retinanet_layers(num_classes)) {
+  for (const ConvLayer& layer : retinanet_layers(num_classes, architecture)) {
     add(layer.name + ".weight",
         {layer.out_channels, layer.in_channels / layer.groups, layer.kernel, layer.kernel}, false,
         layer.trainable);

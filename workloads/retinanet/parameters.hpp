@@ -20,12 +20,12 @@ struct Parameter {
   bool trainable = false;
 };
 
-/// All parameters and buffers of the model: 37,060,652 parameter elements with 264 classes, of
-/// which 36,849,004 trainable.
+/// All parameters and buffers of the model: of MLPerf's with 264 classes 37,060,652 parameter
+/// elements, of which 36,849,004 trainable.
 class ParameterStore {
  public:
   /// Allocates everything; values are those of set_initial_values(seed 0) only after that call.
-  explicit ParameterStore(int64_t num_classes);
+  explicit ParameterStore(int64_t num_classes, const Architecture& architecture = {});
 
   /// In the order of the reference's state dict.
   const std::vector<Parameter>& all() const { return entries_; }
