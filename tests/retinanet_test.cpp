@@ -1,12 +1,14 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 
 #include "harness/base/error.hpp"
 #include "kernels/optimizer.hpp"
 #include "kernels/runtime/allocator.hpp"
+#include "tests/tensors.hpp"
 #include "workloads/retinanet/anchors.hpp"
 #include "workloads/retinanet/cost.hpp"
 #include "workloads/retinanet/model.hpp"
@@ -15,20 +17,10 @@
 
 using namespace harness;
 using namespace harness::workloads;
+using harness::tests::floats;
+using harness::tests::longs;
 
 namespace {
-
-at::Tensor floats(at::IntArrayRef shape, const std::vector<float>& values) {
-  at::Tensor tensor = at::empty(shape, at::kFloat);
-  std::copy(values.begin(), values.end(), tensor.data_ptr<float>());
-  return tensor;
-}
-
-at::Tensor longs(const std::vector<int64_t>& values) {
-  at::Tensor tensor = at::empty({static_cast<int64_t>(values.size())}, at::kLong);
-  std::copy(values.begin(), values.end(), tensor.data_ptr<int64_t>());
-  return tensor;
-}
 
 std::vector<float> to_floats(const at::Tensor& tensor) {
   const at::Tensor flat = tensor.contiguous();
@@ -211,6 +203,54 @@ TEST_CASE("NMS drops what overlaps a better box by more than the threshold", "[r
   CHECK(nms(at::empty({0, 4}), at::empty({0}), 0.5).numel() == 0);
   CHECK(to_longs(batched_nms(boxes, scores, longs({0, 0, 1, 0}), 0.5)) ==
         std::vector<int64_t>{3, 0, 1, 2});
+}
+
+TEST_CASE("NMS keeps what a loop over pairs keeps", "[retinanet][nms]") {
+  at::manual_seed(2);
+  for (const int64_t count : {1, 7, 64, 333}) {
+    // Whole numbers make overlaps of exactly one half and boxes of no area; scores repeat.
+    const at::Tensor corners = at::randint(40, {count, 2}, at::kFloat);
+    const at::Tensor boxes =
+        at::cat({corners, corners + at::randint(24, {count, 2}, at::kFloat)}, 1);
+    const at::Tensor scores = at::randint(50, {count}, at::kFloat) / 50;
+    const std::vector<float> box = to_floats(boxes);
+    const auto corner = [&](int64_t i, int64_t k) { return box[static_cast<size_t>(4 * i + k)]; };
+    const auto area = [&](int64_t i) {
+      return (corner(i, 2) - corner(i, 0)) * (corner(i, 3) - corner(i, 1));
+    };
+    std::vector<int64_t> expected;
+    for (const int64_t i : to_longs(std::get<1>(scores.sort(true, 0, true)))) {
+      const bool dropped = std::any_of(expected.begin(), expected.end(), [&](int64_t better) {
+        const float width =
+            std::min(corner(i, 2), corner(better, 2)) - std::max(corner(i, 0), corner(better, 0));
+        const float height =
+            std::min(corner(i, 3), corner(better, 3)) - std::max(corner(i, 1), corner(better, 1));
+        const float both = std::max(width, 0.0F) * std::max(height, 0.0F);
+        return both / (area(better) + area(i) - both) > 0.5F;
+      });
+      if (!dropped) expected.push_back(i);
+    }
+    CHECK(to_longs(nms(boxes, scores, 0.5)) == expected);
+  }
+}
+
+TEST_CASE("detections do not hang on the number of threads", "[retinanet][detect]") {
+  RetinaNet model({.num_classes = 2, .height = 64, .width = 64});
+  model.parameters().set_initial_values(3);
+  model.parameters().set("head.classification_head.cls_logits.bias", at::full({18}, 1.0F));
+  const std::vector<at::Tensor> images = {at::rand({3, 32, 128}), at::rand({3, 64, 64}),
+                                          at::rand({3, 50, 70})};
+  const std::vector<Detections> one = model.detect(images);
+  const tests::ThreadScope scope(2);
+  const std::vector<Detections> two = model.detect(images);
+  REQUIRE(one.size() == 3);
+  REQUIRE(two.size() == 3);
+  for (size_t i = 0; i < 3; ++i) {
+    CHECK(one[i].scores.numel() > 0);
+    CHECK(at::equal(one[i].labels, two[i].labels));
+    CHECK(at::allclose(one[i].scores, two[i].scores, 1e-6));
+    CHECK(at::allclose(one[i].boxes, two[i].boxes, 1e-5, 1e-4));
+  }
 }
 
 TEST_CASE("both ways of NMS by class agree", "[retinanet][nms]") {

@@ -6,6 +6,8 @@
 #include <omp.h>
 
 #include <iterator>
+#include <stdexcept>
+#include <utility>
 
 namespace harness::workloads {
 namespace {
@@ -30,17 +32,17 @@ at::Tensor labels_tensor(std::span<const std::int32_t> labels) {
 
 Batch prepare_image(const AnnotationSet& set, const BatchOptions& options,
                     const TrainingOrder& order, std::size_t position) {
-  // One image, one thread: the step's threads have the other cores. OpenMP keeps this number per
-  // thread, so that of the step is untouched. ATen sets it once itself, with the first operator of
-  // a thread; that has to be over, or the first image of each thread would be cut in other pieces
-  // than the next, and come out with other last bits.
-  at::get_num_threads();
-  omp_set_num_threads(1);
+  decode_on_one_thread();
   const at::NoGradGuard no_grad;
   const TrainingOrder::Place place = order.at(position);
   const DetectionSample sample =
       load_sample(set, place.image, flipped(options.augmentation_seed, place.epoch, place.image));
   return transform({sample.image}, {sample.target}, options.height, options.width);
+}
+
+std::size_t checked_start(std::int64_t start) {
+  if (start < 0) throw std::invalid_argument("a training cannot start before its first sample");
+  return static_cast<std::size_t>(start);
 }
 
 PrefetchLimits limits(const BatchOptions& options) {
@@ -51,6 +53,29 @@ PrefetchLimits limits(const BatchOptions& options) {
 }
 
 }  // namespace
+
+void decode_on_one_thread() {
+  // One image, one thread: the step's threads have the other cores. OpenMP keeps this number per
+  // thread, so that of the step is untouched. ATen sets it once itself, with the first operator of
+  // a thread; that has to be over, or the first image of each thread would be cut in other pieces
+  // than the next, and come out with other last bits.
+  at::get_num_threads();
+  omp_set_num_threads(1);
+}
+
+Batch join_batches(std::vector<Batch> parts) {
+  Batch batch;
+  std::vector<at::Tensor> images;
+  for (Batch& part : parts) {
+    images.push_back(std::move(part.images));
+    std::move(part.targets.begin(), part.targets.end(), std::back_inserter(batch.targets));
+    std::move(part.original_sizes.begin(), part.original_sizes.end(),
+              std::back_inserter(batch.original_sizes));
+  }
+  batch.images = images.size() == 1 ? images.front()
+                                    : at::cat(images).contiguous(at::MemoryFormat::ChannelsLast);
+  return batch;
+}
 
 DetectionSample load_sample(const AnnotationSet& set, std::size_t index, bool mirror) {
   Image image = load_image(set, index);
@@ -69,27 +94,23 @@ DetectionSample load_sample(const AnnotationSet& set, std::size_t index, bool mi
 DetectionBatches::DetectionBatches(const AnnotationSet& set, const BatchOptions& options)
     : set_(set),
       options_(options),
+      start_(checked_start(options.start)),
       order_(set.images.size(), static_cast<std::size_t>(options.batch_size),
              options.data_order_seed),
       prefetcher_(
           Prefetcher<Batch>::kEndless,
-          [this](std::size_t position) { return prepare_image(set_, options_, order_, position); },
+          [this](std::size_t position) {
+            return prepare_image(set_, options_, order_, start_ + position);
+          },
           limits(options), [](const Batch& one) { return one.images.nbytes(); }) {}
 
 Batch DetectionBatches::next(const std::function<void()>& interrupted) {
-  Batch batch;
-  std::vector<at::Tensor> images;
+  std::vector<Batch> parts;
   for (std::int64_t i = 0; i < options_.batch_size; ++i) {
     // The sequence is endless, so there always is a next one.
-    Batch one = prefetcher_.next(interrupted).value();
-    images.push_back(std::move(one.images));
-    std::move(one.targets.begin(), one.targets.end(), std::back_inserter(batch.targets));
-    std::move(one.original_sizes.begin(), one.original_sizes.end(),
-              std::back_inserter(batch.original_sizes));
+    parts.push_back(prefetcher_.next(interrupted).value());
   }
-  batch.images = images.size() == 1 ? images.front()
-                                    : at::cat(images).contiguous(at::MemoryFormat::ChannelsLast);
-  return batch;
+  return join_batches(std::move(parts));
 }
 
 }  // namespace harness::workloads

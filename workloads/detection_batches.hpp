@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "workloads/data/annotations.hpp"
 #include "workloads/data/prefetcher.hpp"
@@ -19,6 +20,8 @@ struct BatchOptions {
   std::uint32_t data_order_seed = 0;
   std::uint32_t augmentation_seed = 0;
   int workers = 2;  ///< decoding threads beside the step
+  /// Samples that were consumed before: the sequence goes on as if they had been taken from it.
+  std::int64_t start = 0;
 };
 
 /// An image of a data set as the reference's data loader gives it: (3, H, W) float32 in [0, 1],
@@ -29,11 +32,19 @@ struct DetectionSample {
 };
 DetectionSample load_sample(const AnnotationSet& set, std::size_t index, bool mirror);
 
+/// What a thread that decodes ahead calls first: its operators then run on that thread alone, and
+/// give the same bits on each.
+void decode_on_one_thread();
+
+/// One batch of several batches of one image or more each, in their order.
+Batch join_batches(std::vector<Batch> parts);
+
 /// The endless sequence of a training run: each epoch shuffled, each image mirrored with
 /// probability one half, batches in an order that depends on the seeds alone.
 class DetectionBatches {
  public:
-  /// `set` outlives this. Throws Error when there are fewer images than a batch needs.
+  /// `set` outlives this. Throws Error when there are fewer images than a batch needs, and
+  /// std::invalid_argument for a negative start.
   DetectionBatches(const AnnotationSet& set, const BatchOptions& options);
 
   /// Waits for the next batch; throws Error for an image that cannot be decoded.
@@ -43,6 +54,7 @@ class DetectionBatches {
  private:
   const AnnotationSet& set_;
   BatchOptions options_;
+  std::size_t start_;
   TrainingOrder order_;
   Prefetcher<Batch> prefetcher_;  ///< one image each; last, so that its threads end first
 };

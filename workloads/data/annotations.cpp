@@ -41,7 +41,8 @@ std::int64_t required(const std::optional<std::int64_t>& value, const std::strin
 /// Takes what the parser tells, checks what needs no other entry.
 class Collector : public CocoListener {
  public:
-  explicit Collector(std::string name) : name_(std::move(name)) {}
+  Collector(std::string name, bool for_evaluation)
+      : name_(std::move(name)), for_evaluation_(for_evaluation) {}
 
   void image(const CocoEntry& entry) override {
     const std::string which = fmt::format("images[{}]", images.size());
@@ -88,6 +89,12 @@ class Collector : public CocoListener {
     box.height = static_cast<float>(entry.bbox[3]);
     box.crowd = entry.iscrowd.value_or(0) != 0;
     boxes.push_back(box);
+    if (for_evaluation_) {
+      const auto [x, y, width, height] = entry.bbox;
+      const bool area = std::isfinite(entry.area) && entry.area >= 0;
+      ground_truth.push_back(
+          {0, 0, box.crowd, x, y, width, height, area ? entry.area : width * height});
+    }
   }
 
   void category(const CocoEntry& entry) override {
@@ -101,11 +108,13 @@ class Collector : public CocoListener {
   std::vector<ImageRecord> images;
   std::unordered_map<std::int64_t, std::size_t> index;
   std::vector<RawBox> boxes;
+  std::vector<GroundTruthBox> ground_truth;  ///< of each of `boxes`, or empty
   std::vector<Category> categories;
 
  private:
   static constexpr std::size_t kMaxBoxes = 200'000'000;
   std::string name_;
+  bool for_evaluation_;
 };
 
 /// Labels by category id: the id itself where ids are 0..K-1, else its rank (COCO's 90 sparse ids).
@@ -171,6 +180,10 @@ void attach_boxes(Collector& raw, const AnnotationPolicy& policy, const std::str
                                     box.category_id));
     }
     if (++listed[image->second] > kMaxBoxesPerImage) throw too_many_boxes(name, box.image_id);
+    if (policy.for_evaluation) {
+      raw.ground_truth[i].image = image->second;  // every image stays
+      raw.ground_truth[i].label = labels.at(box.category_id);
+    }
     if (box.crowd && !policy.keep_crowd) {
       ++report.dropped_crowd;
       continue;
@@ -208,6 +221,12 @@ void attach_boxes(Collector& raw, const AnnotationPolicy& policy, const std::str
   }
   report.boxes_read = raw.boxes.size();
   report.boxes_kept = total;
+  set.ground_truth = std::move(raw.ground_truth);
+  std::erase_if(set.ground_truth, [](const GroundTruthBox& box) {
+    return !(std::isfinite(box.x) && std::isfinite(box.y) && std::isfinite(box.width) &&
+             std::isfinite(box.height) && std::isfinite(box.area) && box.width >= 0 &&
+             box.height >= 0);
+  });
 }
 
 }  // namespace
@@ -217,7 +236,7 @@ AnnotationSet read_annotations(const fs::path& file, const fs::path& image_folde
   const std::string name = printable(file.string());
   AnnotationSet set;
   set.image_folder = image_folder;
-  Collector raw(name);
+  Collector raw(name, policy.for_evaluation);
   set.report.sha256 = parse_coco(file, raw, preparation);
   set.report.images_read = raw.images.size();
   attach_boxes(raw, policy, name, set);
@@ -225,7 +244,7 @@ AnnotationSet read_annotations(const fs::path& file, const fs::path& image_folde
   for (ImageRecord& image : raw.images) {
     if (image.box_count == 0) {
       ++set.report.images_without_boxes;
-      if (!policy.keep_empty_images) continue;
+      if (!policy.keep_empty_images && !policy.for_evaluation) continue;
     }
     set.images.push_back(std::move(image));
   }

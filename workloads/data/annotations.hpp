@@ -27,6 +27,19 @@ struct Box {
   float y2 = 0;
 };
 
+/// An annotation as COCO's evaluation takes it, in the file's own numbers: neither cut at the
+/// image's border nor dropped as a group.
+struct GroundTruthBox {
+  std::size_t image = 0;  ///< index into AnnotationSet::images
+  std::int32_t label = 0;
+  bool crowd = false;
+  double x = 0;  ///< upper left corner and extent in pixels of the original image
+  double y = 0;
+  double width = 0;
+  double height = 0;
+  double area = 0;  ///< the file's; width * height where it gives none
+};
+
 struct ImageRecord {
   std::int64_t id = 0;
   std::string file_name{};  ///< relative to the image folder
@@ -46,6 +59,8 @@ struct AnnotationPolicy {
   int num_classes = 264;          ///< labels must be below
   bool keep_crowd = true;         ///< boxes of groups: OpenImages keeps, COCO drops
   bool keep_empty_images = true;  ///< images without boxes: OpenImages keeps, COCO drops
+  /// The split is evaluated: every image stays, and AnnotationSet::ground_truth is filled.
+  bool for_evaluation = false;
 };
 
 /// What was read, kept and dropped.
@@ -72,6 +87,9 @@ struct AnnotationSet {
   std::vector<std::int32_t> labels{};
   std::vector<std::uint8_t> crowd{};
   std::vector<Category> categories{};  ///< by label
+  /// In the order of the file, all but boxes that are not finite or have a negative extent; empty
+  /// unless the policy says for_evaluation.
+  std::vector<GroundTruthBox> ground_truth{};
   AnnotationReport report{};
 
   std::span<const Box> boxes_of(const ImageRecord& image) const {

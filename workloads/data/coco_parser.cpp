@@ -303,6 +303,7 @@ class Handler {
       if (member_ == "width") entry_.width = whole;
       if (member_ == "height") entry_.height = whole;
       if (member_ == "iscrowd") entry_.iscrowd = whole;
+      if (member_ == "area") entry_.area = value;
     }
     return true;
   }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -23,7 +24,9 @@ struct CocoEntry {
   std::optional<std::int64_t> iscrowd{};  ///< a Boolean counts as 0 or 1
   std::string text{};                     ///< file_name of an image, name of a category
   std::array<double, 4> bbox{};           ///< x, y, width, height; NaN for null
-  int bbox_size = 0;                      ///< numbers in "bbox"; -1 when it holds something else
+  /// Of the object, not its box; NaN when missing or null.
+  double area = std::numeric_limits<double>::quiet_NaN();
+  int bbox_size = 0;  ///< numbers in "bbox"; -1 when it holds something else
 };
 
 class CocoListener {

@@ -103,7 +103,9 @@ DataSource open_layout(const DataLayout& layout, const Manifest* manifest,
   source.layout = layout;
   for (const auto& [place, set] :
        {std::pair{&layout.train, &source.train}, std::pair{&layout.eval, &source.eval}}) {
-    *set = read_annotations(place->annotations, place->images, layout.policy, preparation);
+    AnnotationPolicy policy = layout.policy;
+    policy.for_evaluation = set == &source.eval;
+    *set = read_annotations(place->annotations, place->images, policy, preparation);
     check_images(layout, *set, manifest, preparation);
   }
   check_same_categories(source);

@@ -1,6 +1,9 @@
 #include "workloads/retinanet/model.hpp"
 
+#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
+
+#include <algorithm>
 
 #include "kernels/head_layout.hpp"
 #include "workloads/retinanet/anchors.hpp"
@@ -129,9 +132,12 @@ Losses RetinaNet::loss(const HeadOutputs& outputs, const std::vector<Target>& ta
 }
 
 std::vector<Detections> RetinaNet::detect(const std::vector<at::Tensor>& images) const {
+  return detect_batch(transform(images, {}, config_.height, config_.width));
+}
+
+std::vector<Detections> RetinaNet::detect_batch(const Batch& batch) const {
   const at::NoGradGuard no_grad;
   const MapSize size{config_.height, config_.width};
-  const Batch batch = transform(images, {}, size.height, size.width);
   const HeadOutputs outputs = forward(batch.images);
   std::vector<at::Tensor> logits;
   std::vector<at::Tensor> codes;
@@ -139,18 +145,33 @@ std::vector<Detections> RetinaNet::detect(const std::vector<at::Tensor>& images)
     logits.push_back(kernels::flatten_level(outputs.logits[level], config_.num_classes));
     codes.push_back(kernels::flatten_level(outputs.codes[level], 4));
   }
-  std::vector<Detections> detections;
-  for (size_t i = 0; i < images.size(); ++i) {
-    std::vector<at::Tensor> image_logits;
-    std::vector<at::Tensor> image_codes;
-    for (size_t level = 0; level < logits.size(); ++level) {
-      // In bf16 a box of 500 pixels would be known to 2 pixels only: decode in float32.
-      image_logits.push_back(logits[level][static_cast<int64_t>(i)].to(at::kFloat));
-      image_codes.push_back(codes[level][static_cast<int64_t>(i)].to(at::kFloat));
+  const auto count = static_cast<int64_t>(batch.original_sizes.size());
+  std::vector<Detections> detections(batch.original_sizes.size());
+  // A few images at a time, as many as threads can choose from at once. Their scores come from all
+  // threads before: cutting a map in other pieces would move last bits.
+  const int64_t together = at::get_num_threads();
+  for (int64_t first = 0; first < count; first += together) {
+    const int64_t last = std::min(count, first + together);
+    std::vector<std::vector<at::Tensor>> image_scores;
+    std::vector<std::vector<at::Tensor>> image_codes;
+    for (int64_t i = first; i < last; ++i) {
+      image_scores.emplace_back();
+      image_codes.emplace_back();
+      for (size_t level = 0; level < logits.size(); ++level) {
+        // In bf16 a box of 500 pixels would be known to 2 pixels only: decode in float32.
+        image_scores.back().push_back(logits[level][i].to(at::kFloat).sigmoid());
+        image_codes.back().push_back(codes[level][i].to(at::kFloat));
+      }
     }
-    Detections found = select_detections(image_logits, image_codes, level_anchors_, size);
-    found.boxes = resize_boxes(found.boxes, size, batch.original_sizes[i]);
-    detections.push_back(std::move(found));
+    at::parallel_for(first, last, 1, [&](int64_t begin, int64_t end) {
+      const at::NoGradGuard no_grad_here;  // one a thread
+      for (int64_t i = begin; i < end; ++i) {
+        const auto place = static_cast<size_t>(i - first);
+        Detections& found = detections[static_cast<size_t>(i)];
+        found = select_detections(image_scores[place], image_codes[place], level_anchors_, size);
+        found.boxes = resize_boxes(found.boxes, size, batch.original_sizes[static_cast<size_t>(i)]);
+      }
+    });
   }
   return detections;
 }

@@ -65,6 +65,8 @@ class RetinaNet {
 
   /// Images (3, H, W) float32 in [0, 1] of any size; boxes in pixels of each original image.
   std::vector<Detections> detect(const std::vector<at::Tensor>& images) const;
+  /// Of images as transform() gives them.
+  std::vector<Detections> detect_batch(const Batch& batch) const;
 
  private:
   struct Layer {

@@ -3,6 +3,7 @@
 #include <ATen/TensorIndexing.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <vector>
 
 #include "kernels/boxes.hpp"
@@ -23,33 +24,35 @@ at::Tensor clip(const at::Tensor& boxes, MapSize size) {
 }  // namespace
 
 at::Tensor nms(const at::Tensor& boxes, const at::Tensor& scores, double threshold) {
-  const int64_t count = boxes.size(0);
-  const at::Tensor sorted = boxes.contiguous();
+  const auto count = static_cast<size_t>(boxes.size(0));
   const at::Tensor order =
       std::get<1>(scores.sort(/*stable=*/true, /*dim=*/0, /*descending=*/true));
-  const float* box = sorted.const_data_ptr<float>();
-  const int64_t* by_score = order.const_data_ptr<int64_t>();
-  std::vector<float> areas(static_cast<size_t>(count));
-  for (int64_t i = 0; i < count; ++i) {
-    const float* b = box + 4 * i;
-    areas[static_cast<size_t>(i)] = (b[2] - b[0]) * (b[3] - b[1]);
-  }
-  std::vector<bool> suppressed(static_cast<size_t>(count));
+  // Coordinates in rows, the best box first, so that one box meets all others in vectors.
+  const at::Tensor rows = boxes.index_select(0, order).t().contiguous();
+  const float* const x1 = rows.const_data_ptr<float>();
+  const float* const y1 = x1 + count;
+  const float* const x2 = y1 + count;
+  const float* const y2 = x2 + count;
+  std::vector<float> areas(count);
+  for (size_t i = 0; i < count; ++i) areas[i] = (x2[i] - x1[i]) * (y2[i] - y1[i]);
+  const int64_t* const by_score = order.const_data_ptr<int64_t>();
+  const auto limit = static_cast<float>(threshold);
+  std::vector<std::int32_t> suppressed(count);
   std::vector<int64_t> kept;
-  for (int64_t i = 0; i < count; ++i) {
-    const auto best = static_cast<size_t>(by_score[i]);
-    if (suppressed[best]) continue;
+  for (size_t i = 0; i < count; ++i) {
+    if (suppressed[i] != 0) continue;
     kept.push_back(by_score[i]);
-    const float* a = box + 4 * best;
-    for (int64_t j = i + 1; j < count; ++j) {
-      const auto other = static_cast<size_t>(by_score[j]);
-      if (suppressed[other]) continue;
-      const float* b = box + 4 * other;
-      const float width = std::max(0.0F, std::min(a[2], b[2]) - std::max(a[0], b[0]));
-      const float height = std::max(0.0F, std::min(a[3], b[3]) - std::max(a[1], b[1]));
+    const float left = x1[i];
+    const float top = y1[i];
+    const float right = x2[i];
+    const float bottom = y2[i];
+    const float area = areas[i];
+    for (size_t j = i + 1; j < count; ++j) {
+      const float width = std::max(0.0F, std::min(right, x2[j]) - std::max(left, x1[j]));
+      const float height = std::max(0.0F, std::min(bottom, y2[j]) - std::max(top, y1[j]));
       const float intersection = width * height;
-      const float overlap = intersection / (areas[best] + areas[other] - intersection);
-      if (overlap > static_cast<float>(threshold)) suppressed[other] = true;
+      const float overlap = intersection / (area + areas[j] - intersection);
+      suppressed[j] |= overlap > limit ? 1 : 0;
     }
   }
   at::Tensor result = at::empty({static_cast<int64_t>(kept.size())}, at::kLong);
@@ -76,15 +79,15 @@ at::Tensor batched_nms(const at::Tensor& boxes, const at::Tensor& scores, const 
   return kept.index({order});
 }
 
-Detections select_detections(const std::vector<at::Tensor>& logits,
+Detections select_detections(const std::vector<at::Tensor>& level_scores,
                              const std::vector<at::Tensor>& codes,
                              const std::vector<at::Tensor>& anchors, MapSize size) {
   std::vector<at::Tensor> boxes;
   std::vector<at::Tensor> scores;
   std::vector<at::Tensor> labels;
-  for (size_t level = 0; level < logits.size(); ++level) {
-    const int64_t classes = logits[level].size(1);
-    const at::Tensor all_scores = logits[level].sigmoid().flatten();
+  for (size_t level = 0; level < level_scores.size(); ++level) {
+    const int64_t classes = level_scores[level].size(1);
+    const at::Tensor all_scores = level_scores[level].flatten();
     const at::Tensor above = all_scores > kScoreThreshold;
     const at::Tensor candidates = at::where(above).at(0);
     const int64_t count = std::min(kCandidatesPerLevel, candidates.size(0));

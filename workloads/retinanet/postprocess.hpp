@@ -30,10 +30,10 @@ at::Tensor nms(const at::Tensor& boxes, const at::Tensor& scores, double thresho
 at::Tensor batched_nms(const at::Tensor& boxes, const at::Tensor& scores, const at::Tensor& labels,
                        double threshold);
 
-/// Per level logits (anchors, classes), codes (anchors, 4), anchors (anchors, 4), all float32:
+/// Per level scores (anchors, classes), codes (anchors, 4), anchors (anchors, 4), all float32:
 /// scores above the threshold, the best 1000 of each level, decoded, clipped to `size`, NMS, the
 /// best 300.
-Detections select_detections(const std::vector<at::Tensor>& logits,
+Detections select_detections(const std::vector<at::Tensor>& level_scores,
                              const std::vector<at::Tensor>& codes,
                              const std::vector<at::Tensor>& anchors, MapSize size);
 
