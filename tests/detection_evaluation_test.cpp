@@ -46,14 +46,13 @@ void write_text(const fs::path& path, const std::string& text) {
 
 // Grey noise with a bright rectangle at (x, y), `side` pixels wide and high.
 void write_picture(const fs::path& path, int width, int height, int x, int y, int side) {
-  Image image{width, height,
-              std::vector<std::uint8_t>(static_cast<std::size_t>(width * height * 3))};
+  Image image{width, height, {}};
   for (int row = 0; row < height; ++row) {
     for (int column = 0; column < width; ++column) {
       const bool bright = row >= y && row < y + side && column >= x && column < x + side;
       for (int channel = 0; channel < 3; ++channel) {
-        image.pixels[static_cast<std::size_t>((row * width + column) * 3 + channel)] =
-            static_cast<std::uint8_t>(bright ? 230 - 60 * channel : (row * 7 + column * 5) % 60);
+        const int value = bright ? 230 - 60 * channel : (row * 7 + column * 5) % 60;
+        image.pixels.push_back(static_cast<std::uint8_t>(value));
       }
     }
   }

@@ -49,7 +49,7 @@ AnnotationSet make_set(const fs::path& folder) {
   std::ostringstream annotations;
   for (std::size_t i = 0; i < kPictures; ++i) {
     const std::string number = std::to_string(i);
-    Image image{64, 64, std::vector<std::uint8_t>(64 * 64 * 3)};
+    Image image{64, 64, std::vector<std::uint8_t>(std::size_t{64} * 64 * 3)};
     for (std::size_t k = 0; k < image.pixels.size(); ++k) {
       image.pixels[k] = static_cast<std::uint8_t>(k * (i + 3) * 2654435761U >> 24);
     }

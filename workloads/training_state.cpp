@@ -148,7 +148,7 @@ Json read_header(StateFile& file) {
   file.read(text.data(), bytes);
   JsonLimits limits;
   limits.depth = 8;
-  const Json header = parse_json(text, file.name(), limits);
+  Json header = parse_json(text, file.name(), limits);
   const auto list = [&](const char* key) { return header.contains(key) && header[key].is_array(); };
   if (!header.is_object() || !list("tensors") || !list("adam") || !list("steps") ||
       !header.contains("counters") || !header["counters"].is_object()) {
