@@ -21,7 +21,7 @@ using namespace harness;  // NOLINT(google-build-using-namespace)
 
 namespace {
 
-/// Runs of the null workload, result and log, as `harness run --runs 5` leaves them.
+/// Runs of a small training, result and log, as `harness run --runs 5` leaves them.
 class Series {
  public:
   using Edit = std::function<void(int, Result&, TrainingLogFacts&)>;
@@ -43,7 +43,8 @@ class Series {
       TrainingLogFacts facts = closed_facts();
       facts.division = "open";
       facts.mlperf_equivalent = false;
-      facts.workload = "null";
+      result.rules.workload = "retinanet-mini-train";
+      facts.workload = result.rules.workload;
       facts.seed = result.seeds.run;
       edit(i, result, facts);
       const fs::path file = folder / fs::path("null-" + std::to_string(i) + ".json");
@@ -113,7 +114,8 @@ TEST_CASE("five runs make the package that MLPerf lays out", "[mlperf]") {
   CHECK_THAT(files.at("results/a-machine/retinanet/result_0.txt"),
              Catch::Contains("\"key\":\"seed\",\"value\":104"));
   const std::string& script = files.at("benchmarks/retinanet/a-machine/run_and_time.sh");
-  CHECK_THAT(script, Catch::Contains("--workload 'null'") && Catch::Contains("--runs 5") &&
+  CHECK_THAT(script, Catch::Contains("--workload 'retinanet-mini-train'") &&
+                         Catch::Contains("--runs 5") &&
                          Catch::Contains("--set 'weights=it'\\''s.pth'") &&
                          Catch::Contains("--data \"$DATA_DIR\""));
 }
@@ -144,7 +146,11 @@ TEST_CASE("only five runs that belong together are packed", "[mlperf]") {
   }
   SECTION("another workload") {
     runs[3].result.rules.workload = "other";
-    CHECK_THAT(refusal(runs), Catch::Contains("another workload than null"));
+    CHECK_THAT(refusal(runs), Catch::Contains("another workload than retinanet-mini-train"));
+  }
+  SECTION("a workload that trains nothing of the kind") {
+    for (PackagedRun& run : runs) run.result.rules.workload = "focal-loss";
+    CHECK_THAT(refusal(runs), Catch::Contains("focal-loss trains no retinanet"));
   }
   SECTION("logs of other runs") {
     std::swap(runs[3].log_text, runs[2].log_text);
@@ -166,7 +172,8 @@ TEST_CASE("only five runs that belong together are packed", "[mlperf]") {
     CHECK_THAT(refusal(runs), Catch::Contains("more than one run is not valid"));
   }
   SECTION("not MLPerf's own and no rehearsal") {
-    CHECK_THAT(refusal(runs, false), Catch::Contains("null is not MLPerf's own benchmark"));
+    CHECK_THAT(refusal(runs, false),
+               Catch::Contains("retinanet-mini-train is not MLPerf's own benchmark"));
     for (PackagedRun& run : runs) run.result.rules.mlperf_equivalent = true;
     CHECK(refusal(runs, false) == "packed");
     CHECK(package(runs, false).at("systems/a-machine.json").find("REHEARSAL") == std::string::npos);

@@ -119,7 +119,7 @@ TEST_CASE("inside a step the harness reads the clock twice, and twice for each p
 
 TEST_CASE("data that makes a run too large ends it before anything is built", "[runner]") {
   Fixture fixture;
-  fixture.hooks.data_opened = [] { throw Error("memory", "not enough"); };
+  fixture.hooks.data_opened = [](const DataReport&) { throw Error("memory", "not enough"); };
   CHECK_THROWS_WITH(fixture.run({0, 1, 0, 0}), "memory: not enough");
   CHECK(fixture.now == 107);  // data were opened, the model was not built
 }

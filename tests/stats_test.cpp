@@ -170,3 +170,13 @@ TEST_CASE("drift is named where it is clear, and only there", "[stats]") {
   for (std::size_t i = 0; i < slight.size(); ++i) slight[i] = 1 + 1e-4 * static_cast<double>(i);
   CHECK(metric_of(slight).warnings.empty());  // sure, but too small to matter
 }
+
+TEST_CASE("the score of a series leaves out its fastest and its slowest run", "[stats]") {
+  const std::optional<double> missed;
+  CHECK(olympic_mean({5, 1, 3, 2, 4}) == 3);
+  CHECK(olympic_mean({10, 1, 3}) == 3);
+  CHECK(olympic_mean({5, 1, 3, missed, 4}) == 4);  // the miss is the slowest, 1 the fastest
+  CHECK_FALSE(olympic_mean({5, missed, 3, missed, 4}));
+  CHECK_FALSE(olympic_mean({5, 1}));
+  CHECK_FALSE(olympic_mean({}));
+}

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <fstream>
 #include <limits>
 #include <thread>
 
@@ -52,17 +53,40 @@ class NullWorkload : public Workload {
     const double fail_at =
         up_to(1e15, "fail-at", number("fail-at", context.settings.at("fail-at")));
     fail_at_ = static_cast<std::int64_t>(fail_at);
+    epoch_steps_ = static_cast<std::int64_t>(
+        up_to(1e6, "epoch-steps", number("epoch-steps", context.settings.at("epoch-steps"))));
     flops_ = up_to(1e18, "flops", number("flops", context.settings.at("flops")));
     return up_to(1e18, "memory", number("memory", context.settings.at("memory"))) *
            static_cast<double>(context.batch_size);
   }
 
-  DataReport open_data(const WorkloadContext& /*context*/) override { return {}; }
+  DataReport open_data(const WorkloadContext& context) override {
+    DataReport report;
+    report.train_samples = epoch_steps_ * context.batch_size;
+    report.eval_samples = 1;
+    return report;
+  }
 
   void prepare(const WorkloadContext& context) override {
     context_ = &context;
     if (context.settings.at("fail-prepare") == "yes") {
       throw Error("null", "told to fail while preparing");
+    }
+  }
+
+  std::int64_t steps_per_epoch() const override { return epoch_steps_; }
+
+  void save_state(const std::filesystem::path& file) const override {
+    std::ofstream stream(file);
+    stream << "null " << steps_ << ' ' << evaluations_ << '\n';
+    if (!stream.flush()) throw Error(printable(file.string()), "cannot be written");
+  }
+
+  void load_state(const std::filesystem::path& file) override {
+    std::ifstream stream(file);
+    std::string word;
+    if (!(stream >> word >> steps_ >> evaluations_) || word != "null") {
+      throw Error(printable(file.string()), "is no state of the workload 'null'");
     }
   }
 
@@ -122,6 +146,7 @@ class NullWorkload : public Workload {
   std::vector<double> losses_;
   std::int64_t fail_at_ = 0;
   double flops_ = 0;
+  std::int64_t epoch_steps_ = 0;
   std::int64_t steps_ = 0;
 };
 
@@ -139,6 +164,7 @@ WorkloadInfo info() {
            {"custom-quality", "", "the same with custom kernels, where it differs", {}},
            {"memory", "1e6", "bytes a sample of the batch claims to need", {}},
            {"flops", "0", "work a step claims to do; above 0 the peaks are sampled too", {}},
+           {"epoch-steps", "10", "steps in an epoch, where a tier trains to a target", {}},
            {"fail-at", "0", "step that fails, 0 for none", {}},
            {"fail-prepare", "no", "fail before the first step", {"no", "yes"}}},
           {{"nothing",

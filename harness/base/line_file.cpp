@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -20,6 +21,24 @@ LineFile::LineFile(const std::filesystem::path& path, std::string line_name)
     throw Error(printable(path.string()), fmt::format("cannot create it: {}", std::strerror(errno)),
                 "choose another folder with --out");
   }
+}
+
+LineFile::LineFile(const std::filesystem::path& path, std::string line_name, std::uint64_t size)
+    : path_(path), line_name_(std::move(line_name)), size_(static_cast<off_t>(size)) {
+  const auto refuse = [&](const std::string& why) {
+    if (fd_ >= 0) ::close(fd_);
+    throw Error(printable(path.string()), why, "the run cannot go on without it; start a new one");
+  };
+  fd_ = ::open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+  if (fd_ < 0) refuse(fmt::format("cannot be opened: {}", std::strerror(errno)));
+  struct stat status {};
+  if (::fstat(fd_, &status) != 0 || !S_ISREG(status.st_mode)) refuse("is no regular file");
+  char last = '\n';
+  if (status.st_size < size_ || (size_ > 0 && ::pread(fd_, &last, 1, size_ - 1) != 1) ||
+      last != '\n') {
+    refuse("is shorter than it was, or has other lines");
+  }
+  if (::ftruncate(fd_, size_) != 0) refuse(std::strerror(errno));
 }
 
 LineFile::~LineFile() {

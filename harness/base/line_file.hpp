@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -17,12 +18,17 @@ class LineFile {
   /// Creates `path`, which must not exist: files of two runs are never mixed. `line_name` is what
   /// messages call a line ("a sample").
   LineFile(const std::filesystem::path& path, std::string line_name);
+  /// Goes on in a file that an earlier process of the same run wrote: keeps its first `size` bytes,
+  /// which end a line. Throws Error for a file that has fewer.
+  LineFile(const std::filesystem::path& path, std::string line_name, std::uint64_t size);
   ~LineFile();
   LineFile(const LineFile&) = delete;
   LineFile& operator=(const LineFile&) = delete;
 
   /// `line` without its newline.
   void append(std::string_view line);
+  /// Bytes up to the end of the last whole line.
+  std::uint64_t size() const { return static_cast<std::uint64_t>(size_); }
   /// Waits for the disk. A power cut is not kill -9: only the end of a run is worth it.
   void sync();
   /// Closes and removes the file; nothing may be appended then.
@@ -32,7 +38,7 @@ class LineFile {
   std::filesystem::path path_;
   std::string line_name_;
   int fd_ = -1;
-  off_t size_ = 0;  ///< up to the end of the last whole line
+  off_t size_ = 0;
 };
 
 }  // namespace harness

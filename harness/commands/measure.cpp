@@ -6,6 +6,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/text.hpp"
+#include "harness/commands/training_session.hpp"
 #include "harness/result/result_json.hpp"
 #include "harness/run/interrupt.hpp"
 #include "harness/run/peak_schedule.hpp"
@@ -96,14 +97,40 @@ void judge(Result& result, const RunPlan& plan, const RunRecord& record) {
           {"closed-division", first.path, first.expected, first.actual, "use --division open"});
     }
     status.state = status.violations.empty() ? RunState::kValid : RunState::kInvalid;
+    if (record.training && !record.training->target_reached) {
+      // As MLPerf has it: a run that does not converge is aborted, whatever ended it.
+      status.state = RunState::kAborted;
+      status.violations = {{"converged", "/training/target_reached", "true", record.stop_detail,
+                            "its samples tell how the losses went"}};
+    }
   }
   judge_machine(result);
+}
+
+bool ran_to_its_end(const RunRecord& record) {
+  return record.stop == StopReason::kCompleted || record.stop == StopReason::kTargetMissed;
+}
+
+void open_samples(std::optional<SamplesFile>& samples, const RunPlan& plan, const MeasureTask& task,
+                  const Result& result) {
+  const std::filesystem::path path = task.out / (task.stem + ".jsonl");
+  if (task.checkpoint) {
+    samples.emplace(path, task.checkpoint->samples_size);
+    return;
+  }
+  samples.emplace(path, json{{"run", result.identity.uuid},
+                             {"series", result.identity.series_id},
+                             {"workload", plan.rules.workload},
+                             {"tier", plan.tier_name},
+                             {"seed", result.seeds.run},
+                             {"schema_version", kResultSchemaVersion},
+                             {"at", result.identity.started_at}});
 }
 
 RunnerHooks make_hooks(const RunPlan& plan, Workload& workload, PeakSchedule& peaks) {
   RunnerHooks hooks;
   hooks.stop_requested = interrupt_requested;
-  hooks.data_opened = [&] { refuse_if_too_large(workload, plan); };
+  hooks.data_opened = [&](const DataReport&) { refuse_if_too_large(workload, plan); };
   hooks.clear_cache = [](const std::filesystem::path& root) {
     return to_json(clear_page_cache(root));
   };
@@ -116,41 +143,51 @@ RunnerHooks make_hooks(const RunPlan& plan, Workload& workload, PeakSchedule& pe
 
 }  // namespace
 
-Result measure(RunPlan& plan, const SeriesPosition& position, const std::filesystem::path& out,
-               const std::string& stem, const std::vector<std::string>& command_line) {
+Result measure(RunPlan& plan, const MeasureTask& task) {
   // Before any thread exists, so that all inherit it.
   if (!plan.cpus.empty()) apply_affinity(plan.cpus);
   const std::unique_ptr<Workload> workload = plan.workload->create();
   refuse_if_too_large(*workload, plan);
 
   Result result;
-  result.identity = make_identity(position, command_line);
+  result.identity = make_identity(task.position, task.command_line);
   result.rules = refer_to(plan.rules, plan.tier_name, plan.departures);
   result.settings = {plan.requested, plan.effective};
   result.kernels = plan.context.kernels;
   result.seeds = plan.context.seeds;
   result.system = capture_system();
   result.environment_before = capture_environment();
+  if (task.checkpoint) {
+    result.identity = task.checkpoint->identity;
+    result.environment_before = task.checkpoint->environment_before;
+  }
 
-  SamplesFile samples(out / (stem + ".jsonl"), {{"run", result.identity.uuid},
-                                                {"series", result.identity.series_id},
-                                                {"workload", plan.rules.workload},
-                                                {"tier", plan.tier_name},
-                                                {"seed", result.seeds.run},
-                                                {"schema_version", kResultSchemaVersion},
-                                                {"at", result.identity.started_at}});
+  std::optional<SamplesFile> samples;
+  open_samples(samples, plan, task, result);
   Progress progress(stderr, terminal_columns(stderr));
   PeakSchedule peaks(plan.context.threads);
-  const RunRecord record = run_workload(
-      *workload, plan.context,
-      {plan.tier.warmup_steps, plan.tier.min_steps, plan.tier.min_seconds, plan.tier.max_seconds},
-      make_hooks(plan, *workload, peaks), {&samples, &progress});
+  RunnerOptions options = {plan.tier.warmup_steps, plan.tier.min_steps, plan.tier.min_seconds,
+                           plan.tier.max_seconds};
+  RunnerHooks hooks = make_hooks(plan, *workload, peaks);
+  std::vector<Observer*> observers = {&*samples, &progress};
+  std::optional<TrainingSession> session;
+  if (plan.tier.trains_to_target()) {
+    session.emplace(plan, result, task.out, task.stem, *workload, *samples, task.checkpoint);
+    session->attach(hooks);
+    options.training = session->options();
+    observers.push_back(&session->log());
+  }
+  const RunRecord record = run_workload(*workload, plan.context, options, hooks, observers);
 
-  result.identity.ended_at = utc_now();
+  // A clock that was set back meanwhile must not make the run end before it began.
+  result.identity.ended_at = std::max(result.identity.started_at, utc_now());
   result.environment_after = capture_environment();
   result.metrics = record.metrics;
   for (Metric& metric : result.metrics) summarise(metric);
-  if (record.stop == StopReason::kCompleted) result.peaks = peaks.finish();
+  result.training = record.training;
+  // Nothing may stop the clock of training to a target: its peaks are sampled behind it.
+  if (record.training && workload->cost().known()) peaks.after_step(record.training->seconds);
+  if (ran_to_its_end(record)) result.peaks = peaks.finish();
   result.dataset = record.data.dataset;
   result.weights = workload->weights();
   result.hyperparameters = workload->hyperparameters();

@@ -2,18 +2,28 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "harness/commands/result_parts.hpp"
 #include "harness/result/result.hpp"
+#include "harness/run/checkpoint.hpp"
 #include "harness/run/plan.hpp"
 
 namespace harness {
 
+struct MeasureTask {
+  SeriesPosition position{};
+  std::filesystem::path out{};
+  std::string stem{};  ///< of the run's files in `out`
+  std::vector<std::string> command_line{};
+  std::optional<Checkpoint> checkpoint{};  ///< of this run, to go on from
+};
+
 /// Measures and returns the result with its status; writes samples beside the result-to-be as
-/// `STEM.jsonl` in `out`. Throws Error when nothing could be measured.
-Result measure(RunPlan& plan, const SeriesPosition& position, const std::filesystem::path& out,
-               const std::string& stem, const std::vector<std::string>& command_line);
+/// `STEM.jsonl` and, when training to a target, the log as `STEM.log`. Throws Error when nothing
+/// could be measured.
+Result measure(RunPlan& plan, const MeasureTask& task);
 
 }  // namespace harness

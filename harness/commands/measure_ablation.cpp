@@ -134,7 +134,7 @@ Ablation measure_ablation(AblationPlan& plan, const std::filesystem::path& sampl
   Progress progress(stderr, terminal_columns(stderr));
   RunnerHooks hooks;
   hooks.stop_requested = interrupt_requested;
-  hooks.data_opened = [&] { refuse_if_too_large(plan, workloads); };
+  hooks.data_opened = [&](const DataReport&) { refuse_if_too_large(plan, workloads); };
   hooks.clear_cache = [](const std::filesystem::path& root) {
     return to_json(clear_page_cache(root));
   };

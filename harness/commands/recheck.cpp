@@ -85,7 +85,7 @@ Violations check_by_rules(const Kind& result, const json& document,
   const bool valid = result.status.state == RunState::kValid;
   Rules rules;
   try {
-    rules = load_rules(home_folder(), result.rules.workload);
+    rules = load_rules(home_folder(), result.rules.workload).in_tier(result.rules.tier);
   } catch (const Error& error) {
     // What says itself that it is invalid, aborted or dry claims to have kept no rule.
     if (valid) throw;

@@ -56,6 +56,7 @@ void settle_division(RulesReference& reference, const Rules& rules,
                      const std::vector<Constraint>& closed, const nlohmann::json& document,
                      const std::string& asked) {
   add_departures(reference.departures, find_departures(closed, document));
+  add_departures(reference.departures, interruptions(document));
   reference.division = reference.departures.empty() && asked != "open" ? "closed" : "open";
   reference.mlperf_equivalent = rules.mlperf_equivalent && reference.division == "closed";
 }

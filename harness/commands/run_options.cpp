@@ -20,10 +20,12 @@ Options run_options() {
       .add("seed", "0 to 4294967295; default: by the rules", "N")
       .add("data", "COCO-format folder instead of the default data", "DIR")
       .add("runs", "results in the series, each from a process of its own", "N")
+      .add("max-epochs", "train at most so long, where the tier trains to a target", "N")
       .add("division", "closed refuses departures from the rules; open lists them", "NAME")
       .add("quality-target", "another target than the rules' (division open)", "X")
       .add_list("set", "a setting of the workload; may be repeated", "KEY=VALUE")
       .add("out", "folder for results and samples; default: a new one under runs/", "DIR")
+      .add("resume", "go on with the series that was stopped or killed in this folder", "DIR")
       .add("from", "repeat the run of this result: its settings and seeds", "RESULT")
       .add("strict", "exit 3 when the machine's state makes the result doubtful")
       .add("dry-run", "prove that everything is in place: 3 steps, status dry-run");
@@ -42,6 +44,14 @@ std::optional<RunInvocation> parse_run_options(const Arguments& arguments) {
   if (!options.parse(arguments)) return std::nullopt;
   RunInvocation invocation;
   RunRequest& request = invocation.request;
+  if (const auto resume = options.text("resume")) {
+    if (arguments.size() > 2) {
+      throw Error("--resume " + printable(*resume), "takes no other options",
+                  "the series goes on with those it was begun with");
+    }
+    invocation.resume = *resume;
+    return invocation;
+  }
   if (const auto from = options.text("from")) {
     request = request_from_result(read_result_file(*from));
     if (const auto workload = options.text("workload"); workload && *workload != request.workload) {
@@ -62,6 +72,7 @@ std::optional<RunInvocation> parse_run_options(const Arguments& arguments) {
   override_with(request.batch_size, options.integer("batch-size"));
   override_with(request.threads, options.integer("threads"));
   override_with(request.seed, options.integer("seed"));
+  override_with(request.max_epochs, options.integer("max-epochs"));
   override_with(request.runs, options.integer("runs"));
   override_with(request.quality_target, options.number("quality-target"));
   for (const std::string& setting : options.texts("set")) request.set.push_back(setting);

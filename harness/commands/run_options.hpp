@@ -11,7 +11,8 @@ namespace harness {
 
 struct RunInvocation {
   RunRequest request{};
-  std::filesystem::path out{};  ///< empty: a new folder under runs/
+  std::filesystem::path out{};     ///< empty: a new folder under runs/
+  std::filesystem::path resume{};  ///< not empty: go on there, nothing else was given
   bool strict = false;
   std::vector<std::string> command_line{};
 };

@@ -1,5 +1,6 @@
 #include "harness/mlperf/log_writer.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <utility>
@@ -33,6 +34,10 @@ LogClock steady_log_clock() {
 LogWriter::LogWriter(const std::filesystem::path& path, LogClock clock)
     : file_(path, "a log line"), clock_(std::move(clock)) {}
 
+LogWriter::LogWriter(const std::filesystem::path& path, std::uint64_t size, std::int64_t last_ms,
+                     LogClock clock)
+    : file_(path, "a log line", size), clock_(std::move(clock)), last_ms_(last_ms) {}
+
 void LogWriter::point(std::string_view key, const Json& value, const Json& metadata,
                       std::source_location where) {
   write("POINT_IN_TIME", key, value, metadata, where);
@@ -51,7 +56,8 @@ void LogWriter::write(const char* event_type, std::string_view key, const Json& 
   using Ordered = nlohmann::ordered_json;
   Ordered line;
   line["namespace"] = "";
-  line["time_ms"] = clock_();
+  last_ms_ = std::max(last_ms_, clock_());
+  line["time_ms"] = last_ms_;
   line["event_type"] = event_type;
   line["key"] = key;
   line["value"] = Ordered::parse(value.dump(-1, ' ', true, Json::error_handler_t::replace));

@@ -25,6 +25,11 @@ class LogWriter {
   /// Creates `path`, which must not exist.
   explicit LogWriter(const std::filesystem::path& path, LogClock clock = steady_log_clock());
 
+  /// Goes on in the log of the same run, after its first `size` bytes, which end at `last_ms`: no
+  /// later line has an earlier time, whatever the system's clock was set to meanwhile.
+  LogWriter(const std::filesystem::path& path, std::uint64_t size, std::int64_t last_ms,
+            LogClock clock = steady_log_clock());
+
   using Json = nlohmann::json;
   /// `value` and `metadata` (an object) hold finite numbers only.
   void point(std::string_view key, const Json& value, const Json& metadata = Json::object(),
@@ -35,6 +40,9 @@ class LogWriter {
   void end(std::string_view key, const Json& metadata = Json::object(),
            std::source_location where = std::source_location::current());
   void sync() { file_.sync(); }
+  /// Bytes written so far, and the time of the last line.
+  std::uint64_t size() const { return file_.size(); }
+  std::int64_t last_ms() const { return last_ms_; }
 
  private:
   void write(const char* event_type, std::string_view key, const Json& value, const Json& metadata,
@@ -42,6 +50,7 @@ class LogWriter {
 
   LineFile file_;
   LogClock clock_;
+  std::int64_t last_ms_ = 0;
 };
 
 }  // namespace harness

@@ -62,6 +62,10 @@ std::vector<LogLine> check_run(const PackagedRun& run, const LogRules& rules, bo
     refuse(run, fmt::format("{} is not MLPerf's own benchmark", run.result.rules.workload),
            "--rehearsal packs it, marked as one");
   }
+  // Rehearsals too are of MLPerf's model, whatever its size.
+  if (!run.result.rules.workload.starts_with(kBenchmark)) {
+    refuse(run, fmt::format("{} trains no {}", run.result.rules.workload, kBenchmark));
+  }
   if (run.result.status.state == RunState::kDryRun) refuse(run, "a dry run is no measurement");
   std::vector<LogLine> lines = parse_log(run.log_text, rules.prefix, run.file + ": its log");
   const LogVerdict verdict = check_log(rules, lines);
@@ -75,6 +79,9 @@ std::vector<LogLine> check_run(const PackagedRun& run, const LogRules& rules, bo
   if (logged(lines, "harness_workload") != run.result.rules.workload ||
       logged(lines, "seed") != run.result.seeds.run) {
     refuse(run, "its log is that of another workload or seed");
+  }
+  if (logged(lines, "submission_division") == "closed" && run.result.rules.division != "closed") {
+    refuse(run, "its log says closed, but it is not", "a run that was resumed is open");
   }
   return lines;
 }

@@ -1,6 +1,7 @@
 #include "harness/mlperf/training_log.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <exception>
 #include <map>
 #include <utility>
@@ -58,6 +59,10 @@ json departures_json(const std::vector<Departure>& departures) {
 
 TrainingLogFacts training_log_facts(const RunPlan& plan, const json& system) {
   TrainingLogFacts facts;
+  const char* submitter = std::getenv("HARNESS_SUBMITTER");
+  if (submitter != nullptr && *submitter != '\0') {
+    facts.organisation = without_key_names(printable(submitter, 100));
+  }
   facts.platform = platform_name(system);
   const bool closed =
       plan.rules.mlperf_equivalent && plan.departures.empty() && plan.division != "open";
@@ -83,6 +88,10 @@ TrainingLog::TrainingLog(const std::filesystem::path& path, const TrainingLogFac
   log_.point("seed", facts.seed);
   log_disclosures(facts);
 }
+
+TrainingLog::TrainingLog(const std::filesystem::path& path, std::uint64_t size,
+                         std::int64_t last_ms, const Workload& workload, LogClock clock)
+    : log_(path, size, last_ms, std::move(clock)), workload_(workload), cache_logged_(true) {}
 
 TrainingLog::~TrainingLog() {
   try {
@@ -171,6 +180,10 @@ void TrainingLog::evaluated(const Quality& quality, const EvaluationPoint& at) {
   // What is not a number has no form in JSON; the run ends for it anyway.
   if (quality.value) log_.point("eval_accuracy", *quality.value, place);
   log_.end("eval_stop", place);
+}
+
+void TrainingLog::resumed(const Resumption& where) {
+  log_.point("harness_resumed", where.steps, {{"epoch_num", where.epoch}, {"at", where.at}});
 }
 
 void TrainingLog::run_end(bool target_reached) { stop(target_reached); }

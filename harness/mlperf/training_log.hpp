@@ -17,8 +17,8 @@ namespace harness {
 
 /// What is known of a run before its model is built.
 struct TrainingLogFacts {
-  std::string organisation = "unaffiliated";
-  std::string platform{};  ///< what the machine calls itself
+  std::string organisation = "unaffiliated";  ///< by default $HARNESS_SUBMITTER
+  std::string platform{};                     ///< what the machine calls itself
   std::string division{};  ///< closed only for what is MLPerf's own and departs in nothing
   std::string workload{};
   std::string summary{};
@@ -44,6 +44,9 @@ class TrainingLog : public Observer {
   /// outlives this.
   TrainingLog(const std::filesystem::path& path, const TrainingLogFacts& facts,
               const Workload& workload, LogClock clock = steady_log_clock());
+  /// Goes on in the log of a run that was stopped or killed; see LogWriter.
+  TrainingLog(const std::filesystem::path& path, std::uint64_t size, std::int64_t last_ms,
+              const Workload& workload, LogClock clock = steady_log_clock());
   ~TrainingLog() override;
   TrainingLog(const TrainingLog&) = delete;
   TrainingLog& operator=(const TrainingLog&) = delete;
@@ -55,8 +58,11 @@ class TrainingLog : public Observer {
   void epoch_end(std::int64_t epoch) override;
   void evaluation_begin(std::int64_t epoch) override;
   void evaluated(const Quality& quality, const EvaluationPoint& at) override;
+  void resumed(const Resumption& where) override;
   void run_end(bool target_reached) override;
   void finished() override;
+
+  const LogWriter& writer() const { return log_; }
 
  private:
   void log_submission(const TrainingLogFacts& facts);
@@ -66,7 +72,7 @@ class TrainingLog : public Observer {
 
   LogWriter log_;
   const Workload& workload_;
-  std::int64_t batch_size_;
+  std::int64_t batch_size_ = 0;
   bool cache_logged_ = false;
   bool stopped_ = false;
 };

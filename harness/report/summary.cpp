@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "harness/base/text.hpp"
+#include "harness/report/training_summary.hpp"
 #include "harness/report/verdict.hpp"
 
 namespace harness {
@@ -51,7 +52,7 @@ void add_metrics(std::string& text, const Result& result) {
                       "n");
   const std::vector<std::string>* warnings = nullptr;
   for (const Metric& metric : result.metrics) {
-    if (!metric.summary.median) continue;
+    if (!metric.summary.median || (result.training && shown_by_epoch(metric.tag))) continue;
     const Interval& median = *metric.summary.median;
     text += fmt::format("{:<{}} {:>16}  {:<26} {:>4}{}\n", printable(metric.tag, width), width,
                         format_quantity(median.center, metric.unit),
@@ -134,6 +135,7 @@ std::string render_summary(const Result& result) {
                kColumns, 2) +
           "\n";
   text += data_text(result.dataset);
+  text += training_text(result);
   add_metrics(text, result);
   text += "\n";
   add_machine(text, result);

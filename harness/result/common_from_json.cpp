@@ -22,19 +22,6 @@ Check check_from(const json& object) {
           object.at("tolerance"), object.at("passed")};
 }
 
-Identity identity_from(const json& object) {
-  return {object.at("uuid"),
-          object.at("series_id"),
-          object.at("run_index"),
-          object.at("run_count"),
-          object.at("started_at"),
-          object.at("ended_at"),
-          object.at("harness_version"),
-          optional_of<std::string>(object, "git_commit").value_or(""),
-          object.at("git_dirty"),
-          object.at("command_line").get<std::vector<std::string>>()};
-}
-
 RulesReference rules_from(const json& object) {
   RulesReference rules;
   rules.workload = object.at("name");
@@ -64,6 +51,19 @@ Status status_from(const json& object) {
 }
 
 }  // namespace
+
+Identity identity_from_json(const json& object) {
+  return {object.at("uuid"),
+          object.at("series_id"),
+          object.at("run_index"),
+          object.at("run_count"),
+          object.at("started_at"),
+          object.at("ended_at"),
+          object.at("harness_version"),
+          optional_of<std::string>(object, "git_commit").value_or(""),
+          object.at("git_dirty"),
+          object.at("command_line").get<std::vector<std::string>>()};
+}
 
 std::string reason_of(const json& object, const char* key) {
   if (object.contains("missing") && object.at("missing").contains(key)) {
@@ -100,7 +100,7 @@ QualityReport quality_from(const json& object) {
 }
 
 void read_common(const json& document, ResultCommon& common) {
-  common.identity = identity_from(document.at("identity"));
+  common.identity = identity_from_json(document.at("identity"));
   common.rules = rules_from(document.at("workload"));
   common.settings = {document.at("settings").at("requested"),
                      document.at("settings").at("effective")};

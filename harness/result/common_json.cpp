@@ -27,22 +27,6 @@ json check_json(const Check& check) {
   return object;
 }
 
-json identity_json(const Identity& identity) {
-  json object = {{"uuid", identity.uuid},
-                 {"series_id", identity.series_id},
-                 {"run_index", identity.run_index},
-                 {"run_count", identity.run_count},
-                 {"started_at", identity.started_at},
-                 {"ended_at", identity.ended_at},
-                 {"harness_version", identity.harness_version},
-                 {"git_dirty", identity.git_dirty},
-                 {"command_line", identity.command_line}};
-  const bool known = !identity.git_commit.empty();
-  put(object, "git_commit", known ? std::optional(identity.git_commit) : std::nullopt,
-      "not built from a git checkout");
-  return object;
-}
-
 json workload_json(const RulesReference& rules) {
   json departures = json::array();
   for (const Departure& departure : rules.departures) {
@@ -76,6 +60,22 @@ json status_json(const Status& status) {
 }
 
 }  // namespace
+
+json identity_json(const Identity& identity) {
+  json object = {{"uuid", identity.uuid},
+                 {"series_id", identity.series_id},
+                 {"run_index", identity.run_index},
+                 {"run_count", identity.run_count},
+                 {"started_at", identity.started_at},
+                 {"ended_at", identity.ended_at},
+                 {"harness_version", identity.harness_version},
+                 {"git_dirty", identity.git_dirty},
+                 {"command_line", identity.command_line}};
+  const bool known = !identity.git_commit.empty();
+  put(object, "git_commit", known ? std::optional(identity.git_commit) : std::nullopt,
+      "not built from a git checkout");
+  return object;
+}
 
 std::string why_missing(const std::string& why) { return why.empty() ? "no reason given" : why; }
 

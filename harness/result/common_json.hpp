@@ -33,6 +33,7 @@ nlohmann::json common_json(const ResultCommon& common, const char* kind, const c
 void put_bounds(nlohmann::json& object, const Interval& interval);
 nlohmann::json interval_json(const Interval& interval);
 nlohmann::json quality_json(const QualityReport& report);
+nlohmann::json identity_json(const Identity& identity);
 
 template <class T>
 std::optional<T> optional_of(const nlohmann::json& object, const char* key) {
@@ -57,6 +58,7 @@ Direction direction_from(const std::string& text);
 Interval bounds_from(const nlohmann::json& object, double center);
 Interval interval_from(const nlohmann::json& object);
 QualityReport quality_from(const nlohmann::json& object);
+Identity identity_from_json(const nlohmann::json& object);
 /// Fills `common` from the members that common_json() writes.
 void read_common(const nlohmann::json& document, ResultCommon& common);
 

@@ -28,6 +28,7 @@ class Finder {
     }
     if (result_.quality) quality(*result_.quality);
     if (result_.cost) cost(*result_.cost);
+    if (result_.training) training(*result_.training);
     return problems_.take();
   }
 
@@ -86,6 +87,37 @@ class Finder {
     check_quality(report, result_.settings, "/quality", problems_);
     problems_.expect(result_.status.state != RunState::kValid || report.passed.value_or(true),
                      "/status/state", "valid, although the quality was not reached");
+  }
+
+  void training(const TrainingReport& report) {
+    const std::string path = "/training";
+    problems_.expect(report.epochs <= report.max_epochs, path + "/epochs",
+                     fmt::format("{} is over max_epochs {}", report.epochs, report.max_epochs));
+    problems_.expect(result_.settings.effective.value("max_epochs", json()) == report.max_epochs,
+                     path + "/max_epochs", "is not that of the settings");
+    const bool reached = result_.quality && result_.quality->passed.value_or(false);
+    problems_.expect(report.target_reached == reached, path + "/target_reached",
+                     fmt::format("{}, but the quality says {}", report.target_reached, reached));
+    bool timed = false;
+    for (const Metric& metric : result_.metrics) {
+      const auto n = static_cast<std::int64_t>(metric.samples.size());
+      if (metric.tag == "time.epoch") {
+        problems_.expect(n == report.epochs, path + "/epochs",
+                         fmt::format("{}, but {} are timed", report.epochs, n));
+      }
+      const auto& center = metric.summary.median;
+      if (metric.tag == "time.to-quality" && center) {
+        timed = true;
+        problems_.expect(nearly_equal(center->center, report.seconds), path + "/seconds",
+                         "is not the time to quality");
+      }
+      if (metric.tag == "epochs.to-quality" && center) {
+        problems_.expect(nearly_equal(center->center, static_cast<double>(report.epochs)),
+                         path + "/epochs", "is not the number of epochs to quality");
+      }
+    }
+    problems_.expect(timed == report.target_reached, "/metrics",
+                     "time.to-quality goes with a target that was reached, and only with one");
   }
 
   void cost(const CostReport& report) {

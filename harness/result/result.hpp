@@ -1,6 +1,7 @@
 // The result of one run, as one struct. JSON form: results/schema/run.schema.json.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,13 +10,31 @@
 
 namespace harness {
 
-inline constexpr const char* kResultSchemaVersion = "1.0.0";
+inline constexpr const char* kResultSchemaVersion = "1.1.0";
 
 struct CostReport {
   Cost cost{};
   std::optional<double> achieved_flops_per_second{};  ///< step FLOPs over the median step
   std::optional<double> utilisation{};  ///< of the measured peak of `cost.precision`, 0..1
   std::string reason{};                 ///< why `utilisation` is missing
+};
+
+/// Where a run went on after it had been stopped or killed.
+struct Resumption {
+  std::int64_t epoch = 1;  ///< 1-based, in which it went on
+  std::int64_t steps = 0;  ///< since the start of the run, already done then
+  std::string at{};        ///< UTC
+};
+
+/// How training to a quality target went.
+struct TrainingReport {
+  std::int64_t epochs = 0;  ///< trained and evaluated
+  std::int64_t max_epochs = 0;
+  std::int64_t steps = 0;
+  std::int64_t samples = 0;
+  double seconds = 0;  ///< on the clock
+  bool target_reached = false;
+  std::vector<Resumption> resumed{};
 };
 
 struct Result : ResultCommon {
@@ -25,6 +44,7 @@ struct Result : ResultCommon {
   Memory memory{};
   std::optional<CostReport> cost{};
   std::optional<QualityReport> quality{};
+  std::optional<TrainingReport> training{};  ///< empty for runs of a number of steps
 };
 
 }  // namespace harness

@@ -13,24 +13,6 @@ Sample sample_from(const json& object) {
           optional_of<double>(object, "value"), object.value("reason", "")};
 }
 
-Metric metric_from(const json& object) {
-  Metric metric;
-  metric.tag = object.at("tag");
-  metric.unit = object.at("unit");
-  metric.direction = direction_from(object.at("direction"));
-  metric.description = object.at("description");
-  metric.samples = list_from<Sample>(object.at("samples"), sample_from);
-  const json& summary = object.at("summary");
-  metric.summary.n = summary.at("n");
-  if (!summary.at("median").is_null()) metric.summary.median = interval_from(summary.at("median"));
-  metric.summary.min = optional_of<double>(summary, "min");
-  metric.summary.max = optional_of<double>(summary, "max");
-  metric.summary.p90 = optional_of<double>(summary, "p90");
-  metric.summary.p99 = optional_of<double>(summary, "p99");
-  metric.warnings = object.at("warnings").get<std::vector<std::string>>();
-  return metric;
-}
-
 Peak peak_from(const json& object) {
   Peak peak;
   peak.tag = object.at("tag");
@@ -56,21 +38,54 @@ CostReport cost_from(const json& object) {
   return report;
 }
 
+TrainingReport training_from(const json& object) {
+  return {object.at("epochs"),
+          object.at("max_epochs"),
+          object.at("steps"),
+          object.at("samples"),
+          object.at("seconds"),
+          object.at("target_reached"),
+          list_from<Resumption>(object.at("resumed"), resumption_from_json)};
+}
+
 Result read_document(const json& document) {
   Result result;
   read_common(document, result);
   result.kernels = document.at("kernels").get<KernelSet>();
   result.peaks = list_from<Peak>(document.at("peaks"), peak_from);
-  result.metrics = list_from<Metric>(document.at("metrics"), metric_from);
+  result.metrics = list_from<Metric>(document.at("metrics"), metric_from_json);
   const json& memory = document.at("memory");
   result.memory = {optional_of<double>(memory, "peak_bytes"), memory.at("source"), ""};
   if (!result.memory.peak_bytes) result.memory.reason = reason_of(memory, "peak_bytes");
   if (!document.at("cost").is_null()) result.cost = cost_from(document.at("cost"));
   if (!document.at("quality").is_null()) result.quality = quality_from(document.at("quality"));
+  if (document.contains("training")) result.training = training_from(document.at("training"));
   return result;
 }
 
 }  // namespace
+
+Resumption resumption_from_json(const json& object) {
+  return {object.at("epoch"), object.at("steps"), object.at("at")};
+}
+
+Metric metric_from_json(const json& object) {
+  Metric metric;
+  metric.tag = object.at("tag");
+  metric.unit = object.at("unit");
+  metric.direction = direction_from(object.at("direction"));
+  metric.description = object.at("description");
+  metric.samples = list_from<Sample>(object.at("samples"), sample_from);
+  const json& summary = object.at("summary");
+  metric.summary.n = summary.at("n");
+  if (!summary.at("median").is_null()) metric.summary.median = interval_from(summary.at("median"));
+  metric.summary.min = optional_of<double>(summary, "min");
+  metric.summary.max = optional_of<double>(summary, "max");
+  metric.summary.p90 = optional_of<double>(summary, "p90");
+  metric.summary.p99 = optional_of<double>(summary, "p99");
+  metric.warnings = object.at("warnings").get<std::vector<std::string>>();
+  return metric;
+}
 
 Result result_from_json(const json& document) {
   try {

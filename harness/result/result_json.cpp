@@ -30,18 +30,6 @@ json sample_json(const Sample& sample) {
   return object;
 }
 
-json metric_json(const Metric& metric) {
-  json samples = json::array();
-  for (const Sample& sample : metric.samples) samples.push_back(sample_json(sample));
-  return {{"tag", metric.tag},
-          {"unit", metric.unit},
-          {"direction", to_text(metric.direction)},
-          {"description", metric.description},
-          {"summary", summary_json(metric.summary)},
-          {"warnings", metric.warnings},
-          {"samples", std::move(samples)}};
-}
-
 json peak_json(const Peak& peak) {
   json object = {{"tag", peak.tag},
                  {"unit", peak.unit},
@@ -67,6 +55,16 @@ json cost_json(const CostReport& report) {
   return object;
 }
 
+json training_json(const TrainingReport& report) {
+  return {{"epochs", report.epochs},
+          {"max_epochs", report.max_epochs},
+          {"steps", report.steps},
+          {"samples", report.samples},
+          {"seconds", report.seconds},
+          {"target_reached", report.target_reached},
+          {"resumed", list_json(report.resumed, resumption_json)}};
+}
+
 json memory_json(const Memory& memory) {
   json object = {{"source", memory.source}};
   put(object, "peak_bytes", memory.peak_bytes, memory.reason);
@@ -74,6 +72,22 @@ json memory_json(const Memory& memory) {
 }
 
 }  // namespace
+
+json resumption_json(const Resumption& resumption) {
+  return {{"epoch", resumption.epoch}, {"steps", resumption.steps}, {"at", resumption.at}};
+}
+
+json metric_json(const Metric& metric) {
+  json samples = json::array();
+  for (const Sample& sample : metric.samples) samples.push_back(sample_json(sample));
+  return {{"tag", metric.tag},
+          {"unit", metric.unit},
+          {"direction", to_text(metric.direction)},
+          {"description", metric.description},
+          {"summary", summary_json(metric.summary)},
+          {"warnings", metric.warnings},
+          {"samples", std::move(samples)}};
+}
 
 json to_json(const Result& result) {
   json document = common_json(result, "run", kResultSchemaVersion);
@@ -85,6 +99,7 @@ json to_json(const Result& result) {
   if (!result.cost) document["missing"]["cost"] = "no cost was computed";
   document["quality"] = result.quality ? quality_json(*result.quality) : json();
   if (!result.quality) document["missing"]["quality"] = "quality was not evaluated";
+  if (result.training) document["training"] = training_json(*result.training);
   clean_for_result(document);
   return document;
 }

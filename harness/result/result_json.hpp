@@ -18,6 +18,13 @@ nlohmann::json to_json(const Result& result);
 /// The result in a document that fits the schema. Throws Error for one that does not.
 Result result_from_json(const nlohmann::json& document);
 
+/// One entry of `metrics`, and back.
+nlohmann::json metric_json(const Metric& metric);
+Metric metric_from_json(const nlohmann::json& object);
+/// One entry of `training.resumed`, and back.
+nlohmann::json resumption_json(const Resumption& resumption);
+Resumption resumption_from_json(const nlohmann::json& object);
+
 /// `valid`, `invalid`, `aborted` or `dry-run`.
 std::string to_text(RunState state);
 /// `lower`, `higher` or `none`.

@@ -82,7 +82,7 @@ class Run {
   void prepare() {
     begin("data");
     timed("data_seconds", [&] { open_data(); });
-    hooks_.data_opened();
+    hooks_.data_opened(record_.data);
     if (hooks_.clear_cache && !record_.data.root.empty()) {
       begin("cache");
       record_.preparation["cache_clear"] = hooks_.clear_cache(record_.data.root);
@@ -95,6 +95,7 @@ class Run {
                       static_cast<std::int64_t>(entries_.size()));
         const double before = in_use(i);
         entries_[i].workload->prepare(*entries_[i].context);
+        entries_[i].workload->begin_training();
         held_bytes_[i] = in_use(i) - before;
       }
     });

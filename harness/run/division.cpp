@@ -56,6 +56,15 @@ std::vector<Departure> tier_departures(const Rules& rules, const std::string& ti
   if (!dry && effective.contains("runs") && actual("runs") < rule.runs) {
     add("runs", std::to_string(rule.runs));
   }
+  if (!dry && rule.trains_to_target()) {
+    if (actual("max_epochs") != rule.max_epochs) add("max_epochs", std::to_string(rule.max_epochs));
+    // A seed that somebody chose could be one that learns fast.
+    const auto seed = settings.at("requested").find("seed");
+    if (seed != settings.at("requested").end()) {
+      departures.push_back({"/settings/requested/seed", "one from the operating system's entropy",
+                            printable(seed->dump())});
+    }
+  }
   if (rules.quality && actual("quality_target") != rules.quality->target) {
     add("quality_target", json(rules.quality->target).dump());
   }
@@ -70,7 +79,15 @@ std::vector<Departure> departures_of(const Rules& rules, const std::vector<Const
   std::vector<Departure> departures =
       tier_departures(rules, document.at("workload").at("tier"), document.at("settings"));
   add_departures(departures, find_departures(closed, document));
+  add_departures(departures, interruptions(document));
   return departures;
+}
+
+std::vector<Departure> interruptions(const json& document) {
+  const auto training = document.find("training");
+  if (training == document.end() || training->at("resumed").empty()) return {};
+  return {{"/training/resumed", "no interruption",
+           fmt::format("resumed {} times", training->at("resumed").size())}};
 }
 
 std::vector<Violation> check_division(const Rules& rules, const ResultCommon& result,

@@ -13,8 +13,8 @@ namespace harness {
 void add_departures(std::vector<Departure>& list, const std::vector<Departure>& more);
 
 /// What `settings` (with its members `requested` and `effective`) changes of the tier `tier`: batch
-/// size, a shorter series, the quality target; of an ablation fewer rounds. A tier is part of the
-/// rules. Nothing for a tier that is unknown.
+/// size, a shorter series, epochs, a chosen seed, the quality target; of an ablation fewer rounds.
+/// A tier is part of the rules. Nothing for a tier that is unknown.
 std::vector<Departure> tier_departures(const Rules& rules, const std::string& tier,
                                        const nlohmann::json& settings);
 
@@ -22,6 +22,9 @@ std::vector<Departure> tier_departures(const Rules& rules, const std::string& ti
 /// constraints that hold for its kind.
 std::vector<Departure> departures_of(const Rules& rules, const std::vector<Constraint>& closed,
                                      const nlohmann::json& document);
+
+/// That the run was stopped and resumed, if it was.
+std::vector<Departure> interruptions(const nlohmann::json& document);
 
 /// Where departures, division and equivalence as `result` states them are not what `derived` gives.
 std::vector<Violation> check_division(const Rules& rules, const ResultCommon& result,

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/base/types.hpp"
+#include "harness/result/result.hpp"
 
 namespace harness {
 
@@ -27,6 +28,7 @@ struct StepRecord {
   double elapsed = 0;      ///< since the first step began, by the monotonic clock
   std::string variant{};   ///< of an ablation; empty in a run
   std::int64_t round = 0;  ///< of an ablation, 1-based, warm-up included; 0 in a run
+  std::int64_t epoch = 0;  ///< 1-based, of a run that trains to a target; 0 elsewhere
 };
 
 /// What is known about the length of the run, for the time left.
@@ -34,6 +36,7 @@ struct RunLength {
   std::int64_t warmup_steps = 0;
   std::int64_t min_steps = 0;
   double min_seconds = 0;
+  std::int64_t max_epochs = 0;  ///< above 0: epochs of `min_steps` steps each, at most so many
 };
 
 /// Where in a run an evaluation stands.
@@ -60,6 +63,9 @@ class Observer {
   virtual void cache_cleared(bool /*complete*/, const std::string& /*reason*/) {}
   /// The model is built and the clock starts: no training or evaluation data was touched so far.
   virtual void run_begin() {}
+  /// In place of run_begin() and data_opened(): a run goes on. If it stopped within an epoch, no
+  /// epoch_begin() comes for that one.
+  virtual void resumed(const Resumption& /*where*/) {}
   /// Pictures (or whatever a sample is) in the whole training and evaluation sets.
   virtual void data_opened(std::int64_t /*train_samples*/, std::int64_t /*eval_samples*/) {}
   /// Epochs are numbered from 1.

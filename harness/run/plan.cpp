@@ -20,6 +20,7 @@ using nlohmann::json;
 constexpr std::int64_t kDryRunWarmup = 1;
 constexpr std::int64_t kDryRunSteps = 2;
 constexpr std::int64_t kMostRuns = 1000;
+constexpr std::int64_t kMostEpochs = 100'000;
 
 std::int64_t in_range(const char* option, std::int64_t value, std::int64_t low, std::int64_t high) {
   if (value >= low && value <= high) return value;
@@ -61,6 +62,7 @@ std::map<std::string, std::string> parse_settings(const std::vector<std::string>
 }
 
 std::uint32_t choose_seed(const RunRequest& request, const Tier& tier) {
+  if (request.drawn_seed) return *request.drawn_seed;
   if (request.seed) {
     return static_cast<std::uint32_t>(
         in_range("seed", *request.seed, 0, std::numeric_limits<std::uint32_t>::max()));
@@ -82,6 +84,29 @@ int choose_threads(const RunRequest& request, const std::vector<int>& cpus) {
   return static_cast<int>(in_range("threads", *request.threads, 1, usable));
 }
 
+void choose_target(RunPlan& plan, const RunRequest& request) {
+  const std::string& name = plan.rules.workload;
+  if (request.max_epochs) {
+    if (!plan.tier.trains_to_target()) {
+      throw Error("--max-epochs",
+                  fmt::format("tier '{}' of '{}' does not train to a target", plan.tier_name, name),
+                  "'harness list' shows the tiers");
+    }
+    plan.tier.max_epochs = in_range("max-epochs", *request.max_epochs, 1, kMostEpochs);
+  }
+  if (!plan.rules.quality) {
+    if (!request.quality_target) return;
+    throw Error("--quality-target", "workload '" + name + "' has no quality target");
+  }
+  const QualityRule& rule = *plan.rules.quality;
+  plan.quality_target = request.quality_target.value_or(rule.target);
+  plan.context.quality_metric = rule.metric;
+  const std::string trouble = target_misfit(rule, *plan.quality_target);
+  if (!trouble.empty()) {
+    throw Error(fmt::format("--quality-target {}", *plan.quality_target), trouble);
+  }
+}
+
 template <class T>
 void note(json& object, const char* key, const std::optional<T>& value) {
   if (value) object[key] = *value;
@@ -101,6 +126,7 @@ json requested_settings(const RunRequest& request) {
   note(object, "threads", request.threads);
   note(object, "seed", request.seed);
   note(object, "runs", request.runs);
+  note(object, "max_epochs", request.max_epochs);
   note(object, "quality_target", request.quality_target);
   if (!request.set.empty()) object["set"] = request.set;
   if (request.dry_run) object["dry_run"] = true;
@@ -124,6 +150,7 @@ json effective_settings(const RunPlan& plan, const RunRequest& request) {
       {"min_steps", plan.tier.min_steps},
       {"min_seconds", plan.tier.min_seconds},
       {"max_seconds", plan.tier.max_seconds},
+      {"max_epochs", plan.tier.trains_to_target() ? json(plan.tier.max_epochs) : json()},
       {"set", context.settings},
   };
 }
@@ -151,9 +178,10 @@ RunPlan make_plan(const RunRequest& request, const std::filesystem::path& home) 
   RunPlan plan;
   plan.workload = &WorkloadRegistry::instance().get(request.workload);
   const WorkloadInfo& info = plan.workload->info;
-  plan.rules = load_rules(home, info.name);
-  plan.tier_name = request.tier.value_or(plan.rules.default_tier);
-  plan.tier = plan.rules.tier(plan.tier_name);
+  const Rules rules = load_rules(home, info.name);
+  plan.tier_name = request.tier.value_or(rules.default_tier);
+  plan.tier = rules.tier(plan.tier_name);
+  plan.rules = rules.in_tier(plan.tier_name);
   plan.dry_run = request.dry_run;
   plan.requested = requested_settings(request);
   if (request.division)
@@ -180,20 +208,18 @@ RunPlan make_plan(const RunRequest& request, const std::filesystem::path& home) 
     context.data_dir = *request.data;
   }
   plan.runs = in_range("runs", request.runs.value_or(plan.tier.runs), 1, kMostRuns);
-  if (request.quality_target && !plan.rules.quality) {
-    throw Error("--quality-target", "workload '" + info.name + "' has no quality target");
-  }
-  if (plan.rules.quality) {
-    plan.quality_target = request.quality_target.value_or(plan.rules.quality->target);
-  }
+  choose_target(plan, request);
   if (plan.dry_run) {
     plan.runs = 1;
+    plan.tier.max_epochs = 0;
     plan.tier.warmup_steps = kDryRunWarmup;
     plan.tier.min_steps = kDryRunSteps;
     plan.tier.min_seconds = 0;
   }
-  context.planned_steps =
-      plan.tier.min_seconds > 0 ? 0 : plan.tier.warmup_steps + plan.tier.min_steps;
+  context.max_epochs = plan.tier.max_epochs;
+  context.planned_steps = plan.tier.min_seconds > 0 || plan.tier.trains_to_target()
+                              ? 0
+                              : plan.tier.warmup_steps + plan.tier.min_steps;
   plan.effective = effective_settings(plan, request);
 
   const json document = {
@@ -229,6 +255,7 @@ RunRequest request_from_result(const Result& result) {
   take("batch_size", request.batch_size);
   take("threads", request.threads);
   take("quality_target", request.quality_target);
+  take("max_epochs", request.max_epochs);
   request.seed = result.seeds.run;
   request.runs = 1;
   std::vector<std::string> kernels;

@@ -30,14 +30,17 @@ struct RunRequest {
   std::optional<std::int64_t> threads{};
   std::optional<std::int64_t> seed{};
   std::optional<std::int64_t> runs{};
+  std::optional<std::int64_t> max_epochs{};
   std::optional<double> quality_target{};
   std::vector<std::string> set{};  ///< KEY=VALUE
+  /// Drawn for this run of a series, in place of what `seed` and the rules say.
+  std::optional<std::uint32_t> drawn_seed{};
   bool dry_run = false;
 };
 
 struct RunPlan {
   const WorkloadEntry* workload = nullptr;
-  Rules rules{};
+  Rules rules{};  ///< as they are in the tier
   std::string tier_name{};
   Tier tier{};  ///< effective lengths (a dry run is shorter)
   WorkloadContext context{};

@@ -55,7 +55,51 @@ void Progress::progress(const std::string& what, std::int64_t done, std::int64_t
        done == total);
 }
 
+void Progress::training_step(const StepRecord& record) {
+  epoch_seconds_ += record.seconds;
+  const std::int64_t done = record.step - steps_before_;
+  const double step_seconds = epoch_seconds_ / static_cast<double>(done - resumed_at_);
+  const auto epochs_left = static_cast<double>(length_.max_epochs - record.epoch);
+  const double steps_left = static_cast<double>(length_.min_steps - done) +
+                            epochs_left * static_cast<double>(length_.min_steps);
+  const double left = steps_left * step_seconds + (epochs_left + 1) * evaluation_seconds_;
+  const auto total = record.losses.find("total");
+  show(fmt::format("epoch {}/{} step {}/{}  {}at most {} left{}", record.epoch, length_.max_epochs,
+                   done, length_.min_steps, last_quality_, format_time_left(left),
+                   total == record.losses.end() ? "" : fmt::format("  loss {:.4g}", total->second)),
+       record.seconds > 5);
+}
+
+void Progress::epoch_end(std::int64_t /*epoch*/) {
+  steps_before_ += length_.min_steps;
+  epoch_seconds_ = 0;
+  resumed_at_ = 0;
+}
+
+void Progress::evaluation_begin(std::int64_t /*epoch*/) { evaluation_begin_ = clock_(); }
+
+void Progress::evaluated(const Quality& quality, const EvaluationPoint& at) {
+  if (at.epoch == 0) return;
+  evaluation_seconds_ = clock_() - evaluation_begin_;
+  last_quality_ = fmt::format("{} {}, ", quality.metric,
+                              quality.value ? fmt::format("{:.3f}", *quality.value) : "unknown");
+  clear();
+  write_text(out_, fmt::format("epoch {}/{}: {} {}\n", at.epoch, length_.max_epochs, quality.metric,
+                               quality.value ? fmt::format("{:.4f}", *quality.value) : "unknown"));
+  std::fflush(out_);
+}
+
+void Progress::resumed(const Resumption& where) {
+  steps_before_ = (where.epoch - 1) * length_.min_steps;
+  resumed_at_ = where.steps - steps_before_;
+  show(fmt::format("[going on in epoch {} after {} steps]", where.epoch, where.steps), true);
+}
+
 void Progress::step(const StepRecord& record) {
+  if (length_.max_epochs > 0) {
+    training_step(record);
+    return;
+  }
   // Warm-up steps are slower, so the estimate leans on the latest steps; variants differ, so it
   // takes each by its own.
   double& latest = latest_[record.variant];

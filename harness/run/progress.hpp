@@ -21,9 +21,14 @@ class Progress : public Observer {
   void progress(const std::string& what, std::int64_t done, std::int64_t total) override;
   void length(const RunLength& length) override { length_ = length; }
   void step(const StepRecord& record) override;
+  void epoch_end(std::int64_t epoch) override;
+  void evaluation_begin(std::int64_t epoch) override;
+  void evaluated(const Quality& quality, const EvaluationPoint& at) override;
+  void resumed(const Resumption& where) override;
   void finished() override { clear(); }
 
  private:
+  void training_step(const StepRecord& record);
   void show(const std::string& line, bool important);
   void clear();
 
@@ -35,6 +40,13 @@ class Progress : public Observer {
   bool line_open_ = false;
   RunLength length_{};
   double timed_seconds_ = 0;
+  // Of a run that trains to a target.
+  double epoch_seconds_ = 0;       ///< of the steps of the epoch so far
+  std::int64_t steps_before_ = 0;  ///< of the epochs before
+  std::int64_t resumed_at_ = 0;    ///< steps of this epoch that an earlier process did
+  double evaluation_begin_ = 0;
+  double evaluation_seconds_ = 0;         ///< of the last one
+  std::string last_quality_{};            ///< "mAP 0.312, "
   std::map<std::string, double> latest_;  ///< variant -> seconds of a step, smoothed
 };
 

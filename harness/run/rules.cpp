@@ -6,68 +6,13 @@
 #include <cmath>
 
 #include "harness/base/error.hpp"
-#include "harness/base/files.hpp"
-#include "harness/base/hash.hpp"
 #include "harness/base/text.hpp"
-#include "harness/result/json_reader.hpp"
 #include "harness/result/result_json.hpp"
-#include "harness/result/schema.hpp"
-#include "harness/run/ablation_rules.hpp"
 
 namespace harness {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::size_t kLargestRulesFile = 1 << 20;
-
-Tier tier_from_json(const json& document) {
-  Tier tier;
-  tier.summary = document.value("summary", "");
-  tier.unavailable = document.value("unavailable", "");
-  tier.batch_size = document.value("batch_size", tier.batch_size);
-  tier.warmup_steps = document.value("warmup_steps", tier.warmup_steps);
-  tier.min_steps = document.value("min_steps", tier.min_steps);
-  tier.min_seconds = document.value("min_seconds", tier.min_seconds);
-  tier.max_seconds = document.value("max_seconds", tier.max_seconds);
-  tier.runs = document.value("runs", tier.runs);
-  if (document.contains("seed")) tier.seed = document.at("seed").get<std::uint32_t>();
-  return tier;
-}
-
-// What the schema does not say of a constraint; empty when all is well.
-std::string misfit(const Constraint& constraint) {
-  const std::string& op = constraint.op;
-  const json& value = constraint.value;
-  const auto needs = [&](const char* what) {
-    return fmt::format("value: op {} needs {}, not {}", op, what, printable(value.dump(), 60));
-  };
-  if ((op == "at_least" || op == "at_most") && !value.is_number()) return needs("a number");
-  if (op == "one_of" && (!value.is_array() || value.empty())) return needs("a list of values");
-  if (op == "equals" && value.is_null()) return needs("a value");
-  if (op == "present" && !value.is_null()) return needs("no value");
-  try {
-    const json::json_pointer pointer(constraint.path);
-  } catch (const json::exception&) {
-    return fmt::format("path: '{}' is no JSON pointer", printable(constraint.path));
-  }
-  return {};
-}
-
-std::vector<Constraint> constraints_from_json(const json& document, const char* key,
-                                              const std::string& file) {
-  std::vector<Constraint> constraints;
-  if (!document.contains(key)) return constraints;
-  for (const json& item : document.at(key)) {
-    constraints.push_back({item.at("rule"), item.at("path"), item.at("op"),
-                           item.value("value", json()), item.value("hint", "")});
-    const std::string trouble = misfit(constraints.back());
-    if (trouble.empty()) continue;
-    throw Error(printable(file), fmt::format("/{}/{}/{}", key, constraints.size() - 1, trouble),
-                "mend the file; rules/README.md describes each field");
-  }
-  return constraints;
-}
 
 bool holds(const Constraint& constraint, const json* actual) {
   if (actual == nullptr || actual->is_null()) return false;
@@ -120,6 +65,7 @@ void check_lengths(const Tier& tier, const Result& result, std::vector<Violation
     ++timed;
     seconds += *sample.value;
   }
+  if (tier.trains_to_target()) return;  // the quality target says when it was long enough
   const auto need = [&](const char* rule, double expected, double actual, const char* unit) {
     if (actual >= expected) return;
     violations.push_back({rule, "/metrics (time.step)",
@@ -148,50 +94,15 @@ const Tier& Rules::tier(const std::string& name) const {
   return found->second;
 }
 
-Rules load_rules(const std::filesystem::path& home, const std::string& workload) {
-  const std::filesystem::path path = home / "rules" / (workload + ".json");
-  const std::string content = read_file(path, kLargestRulesFile);
-  const json document = parse_json(content, path.string());
-  const std::vector<SchemaProblem> problems =
-      validate_schema(document, home / "rules" / "rules.schema.json");
-  if (!problems.empty()) {
-    throw Error(printable(path.string()),
-                fmt::format("breaks rules/rules.schema.json{}: {}",
-                            problems.front().path.empty() ? "" : " at " + problems.front().path,
-                            problems.front().reason),
-                "mend the file; rules/README.md describes each field");
-  }
-  if (document.at("workload") != workload) {
-    throw Error(printable(path.string()),
-                "its field 'workload' says " + document.at("workload").dump(),
-                "name the file after the workload");
-  }
-  Rules rules;
-  rules.workload = workload;
-  rules.version = document.at("version");
-  rules.summary = document.at("summary");
-  rules.file = "rules/" + workload + ".json";
-  rules.sha256 = sha256_hex(content);
-  rules.mlperf_equivalent = document.at("mlperf_equivalent");
-  rules.default_tier = document.at("default_tier");
-  rules.defaults = document.at("defaults").get<std::map<std::string, std::string>>();
-  for (const auto& [name, tier] : document.at("tiers").items()) {
-    rules.tiers.emplace(name, tier_from_json(tier));
-  }
-  rules.finite_metrics = document.at("finite_metrics").get<std::vector<std::string>>();
-  if (document.contains("quality")) {
-    const json& quality = document.at("quality");
-    rules.quality =
-        QualityRule{quality.at("metric"),
-                    quality.at("direction") == "higher" ? Direction::kHigher : Direction::kLower,
-                    quality.at("target")};
-  }
-  if (document.contains("ablation")) {
-    rules.ablation = ablation_rule_from_json(document.at("ablation"), rules.file);
-  }
-  rules.closed = constraints_from_json(document, "closed", path.string());
-  rules.valid = constraints_from_json(document, "valid", path.string());
-  return rules;
+Rules Rules::in_tier(const std::string& name) const {
+  Rules effective = *this;
+  const auto found = tiers.find(name);
+  if (found == tiers.end()) return effective;
+  const TierOverrides& instead = found->second.instead;
+  if (instead.quality) effective.quality = instead.quality;
+  if (instead.closed) effective.closed = *instead.closed;
+  effective.mlperf_equivalent = instead.mlperf_equivalent.value_or(mlperf_equivalent);
+  return effective;
 }
 
 std::vector<Departure> find_departures(const std::vector<Constraint>& constraints,
@@ -205,6 +116,16 @@ std::vector<Departure> find_departures(const std::vector<Constraint>& constraint
                           actual == nullptr ? "absent" : printable(actual->dump())});
   }
   return departures;
+}
+
+std::string target_misfit(const QualityRule& rule, double target) {
+  // At the worst end every model passes, at the best end or beyond hardly any or none.
+  if ((rule.lowest && target <= *rule.lowest) || (rule.highest && target >= *rule.highest)) {
+    return fmt::format("{} is no target for {}, which goes from {} to {}", target, rule.metric,
+                       rule.lowest ? json(*rule.lowest).dump() : "any",
+                       rule.highest ? json(*rule.highest).dump() : "any");
+  }
+  return {};
 }
 
 void check_quality(const QualityRule& rule, const std::optional<QualityReport>& report,

@@ -15,19 +15,6 @@
 
 namespace harness {
 
-/// How long a run is. Times in seconds; `runs` is the number of results in a complete series.
-struct Tier {
-  std::string summary{};
-  std::string unavailable{};  ///< not empty: why this tier cannot be run
-  std::int64_t batch_size = 1;
-  std::int64_t warmup_steps = 0;
-  std::int64_t min_steps = 1;  ///< timed steps
-  double min_seconds = 0;      ///< timed steps together
-  double max_seconds = 0;      ///< give up after this much; 0: no limit
-  std::int64_t runs = 1;
-  std::optional<std::uint32_t> seed{};  ///< empty: from the operating system's entropy
-};
-
 /// One condition on the result document. `path` is a JSON pointer.
 struct Constraint {
   std::string rule{};  ///< short name for messages
@@ -41,6 +28,37 @@ struct QualityRule {
   std::string metric{};
   Direction direction = Direction::kHigher;
   double target = 0;
+  /// What the metric can be at all; a target at an end of it or beyond makes no sense.
+  std::optional<double> lowest{};
+  std::optional<double> highest{};
+};
+
+/// What a tier says in place of the file's own words; empty: as the file says.
+struct TierOverrides {
+  std::optional<QualityRule> quality{};
+  std::optional<bool> mlperf_equivalent{};
+  std::optional<std::vector<Constraint>> closed{};
+};
+
+/// How long a run is. Times in seconds; `runs` is the number of results in a complete series.
+struct Tier {
+  std::string summary{};
+  std::string unavailable{};  ///< not empty: why this tier cannot be run
+  std::int64_t batch_size = 1;
+  /// Above 0: the run trains epoch by epoch until the quality target is reached, evaluates after
+  /// each, and gives up after this many. The steps' numbers below mean nothing then.
+  std::int64_t max_epochs = 0;
+  /// A run that trains to a target saves its state this often, and after each epoch.
+  double checkpoint_seconds = 60;
+  std::int64_t warmup_steps = 0;
+  std::int64_t min_steps = 1;  ///< timed steps
+  double min_seconds = 0;      ///< timed steps together
+  double max_seconds = 0;      ///< give up after this much; 0: no limit
+  std::int64_t runs = 1;
+  std::optional<std::uint32_t> seed{};  ///< empty: from the operating system's entropy
+  TierOverrides instead{};
+
+  bool trains_to_target() const { return max_epochs > 0; }
 };
 
 /// A variant of the workload's ablation, its settings complete: those of the variant it builds on
@@ -78,6 +96,8 @@ struct Rules {
 
   /// Throws Error with the nearest names; for an unavailable tier, with its reason.
   const Tier& tier(const std::string& name) const;
+  /// These rules as they are in that tier; unchanged where there is no such tier.
+  Rules in_tier(const std::string& name) const;
 };
 
 /// Reads and checks rules/NAME.json against rules/rules.schema.json, both below `home`. Throws
@@ -90,6 +110,9 @@ Rules load_rules(const std::filesystem::path& home, const std::string& workload)
 std::vector<Departure> find_departures(const std::vector<Constraint>& constraints,
                                        const nlohmann::json& document,
                                        const std::string& only_below = "/");
+
+/// Why `target` is none for `rule`: outside what the metric can be. Empty when it is one.
+std::string target_misfit(const QualityRule& rule, double target);
 
 /// One violation when `report` does not reach what `rule` asks for; `path` is where the report
 /// stands.

@@ -2,66 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "harness/base/error.hpp"
+#include "harness/run/metric_table.hpp"
+#include "harness/run/training_loop.hpp"
 
 namespace harness {
 namespace {
-
-/// Collects step records into metrics, in order of first appearance.
-class MetricTable {
- public:
-  void add(const StepRecord& record) {
-    put("time.step", "s", Direction::kLower, "wall time of one step", record, record.seconds);
-    if (record.samples > 0) {
-      put("throughput.samples", "samples/s", Direction::kHigher,
-          "training samples consumed per second of step time", record,
-          static_cast<double>(record.samples) / record.seconds);
-    }
-    double accounted = 0;
-    for (const auto& [name, seconds] : record.phases) {
-      put("time.phase." + name, "s", Direction::kLower, "part of the step spent in " + name, record,
-          seconds);
-      accounted += seconds;
-    }
-    if (!record.phases.empty()) {
-      put("time.phase.other", "s", Direction::kLower, "part of the step outside every phase",
-          record, record.seconds - accounted);
-    }
-    for (const auto& [name, seconds] : record.stages) {
-      put("time.stage." + name, "s", Direction::kLower,
-          "part of the kernels' work in the step, as they measure it: " + name, record, seconds);
-    }
-    for (const auto& [name, loss] : record.losses) {
-      put("loss." + name, "1", Direction::kNone, "training loss: " + name, record, loss);
-    }
-  }
-
-  std::vector<Metric> take() { return std::move(metrics_); }
-
- private:
-  void put(const std::string& tag, const char* unit, Direction direction,
-           const std::string& description, const StepRecord& record, double value) {
-    Metric* metric = nullptr;
-    for (Metric& known : metrics_) {
-      if (known.tag == tag) metric = &known;
-    }
-    if (metric == nullptr) {
-      metrics_.push_back({tag, unit, direction, description, {}, {}, {}});
-      metric = &metrics_.back();
-    }
-    Sample sample{record.step, record.warmup, std::nullopt, ""};
-    if (std::isfinite(value)) {
-      sample.value = value;
-    } else {
-      sample.reason = std::isnan(value) ? "not a number" : value > 0 ? "infinite" : "-infinite";
-    }
-    metric->samples.push_back(std::move(sample));
-  }
-
-  std::vector<Metric> metrics_;
-};
 
 class Run {
  public:
@@ -84,10 +30,17 @@ class Run {
 
   RunRecord execute() {
     prepare();
-    begin("steps");
     try {
-      steps();
-      if (options_.evaluate && record_.stop == StopReason::kCompleted) evaluate();
+      if (options_.training) {
+        train_to_target(workload_, *options_.training, hooks_, observers_, timer_, record_);
+      } else {
+        begin("steps");
+        workload_.begin_training();
+        timer_.forget();
+        steps();
+      }
+      if (!options_.training && options_.evaluate && record_.stop == StopReason::kCompleted)
+        evaluate();
     } catch (const Interrupted&) {
       record_.stop = StopReason::kInterrupted;
       record_.stop_detail = "interrupted";
@@ -97,7 +50,7 @@ class Run {
       record_.stop_detail = reason(error);
     }
     if (!record_.peak_memory_bytes) record_.peak_memory_bytes = workload_.peak_memory_bytes();
-    record_.metrics = table_.take();
+    if (!options_.training) record_.metrics = table_.take();
     finish();
     return std::move(record_);
   }
@@ -130,14 +83,23 @@ class Run {
     begin("data");
     record_.preparation["data_seconds"] =
         timed([&] { record_.data = workload_.open_data(context_); });
-    hooks_.data_opened();
+    hooks_.data_opened(record_.data);
     if (hooks_.clear_cache && !record_.data.root.empty()) {
       begin("cache");
-      record_.preparation["cache_clear"] = hooks_.clear_cache(record_.data.root);
+      const nlohmann::json cleared = hooks_.clear_cache(record_.data.root);
+      record_.preparation["cache_clear"] = cleared;
+      const nlohmann::json why = cleared.value("reason", nlohmann::json());
+      for (Observer* observer : observers_) {
+        observer->cache_cleared(cleared.value("complete", nlohmann::json()) == true,
+                                why.is_string() ? why.get<std::string>() : "");
+      }
     }
     context_.interrupted();
     begin("prepare");
-    record_.preparation["init_seconds"] = timed([&] { workload_.prepare(context_); });
+    record_.preparation["init_seconds"] = timed([&] {
+      workload_.prepare(context_);
+      if (hooks_.restore) hooks_.restore(workload_);
+    });
     timer_.forget();
   }
 

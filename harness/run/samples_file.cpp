@@ -32,6 +32,9 @@ SamplesFile::SamplesFile(const std::filesystem::path& path, const json& header)
   }
 }
 
+SamplesFile::SamplesFile(const std::filesystem::path& path, std::uint64_t size)
+    : file_(path, "a sample", size), sampled_(true) {}
+
 SamplesFile::~SamplesFile() {
   if (!sampled_) file_.discard();
 }
@@ -54,6 +57,7 @@ void SamplesFile::step(const StepRecord& record) {
     line["variant"] = record.variant;
     line["round"] = record.round;
   }
+  if (record.epoch > 0) line["epoch"] = record.epoch;
   append(line);
   sampled_ = true;
 }
@@ -68,6 +72,10 @@ void SamplesFile::evaluated(const Quality& quality, const EvaluationPoint& at) {
     line["samples"] = at.samples;
   }
   append(line);
+}
+
+void SamplesFile::resumed(const Resumption& where) {
+  append({{"event", "resumed"}, {"epoch", where.epoch}, {"steps", where.steps}, {"at", where.at}});
 }
 
 void SamplesFile::finished() {

@@ -16,13 +16,19 @@ class SamplesFile : public Observer {
  public:
   /// Creates `path`, which must not exist.
   SamplesFile(const std::filesystem::path& path, const nlohmann::json& header);
+  /// Goes on in a file of the same run, after its first `size` bytes.
+  SamplesFile(const std::filesystem::path& path, std::uint64_t size);
   ~SamplesFile() override;
   SamplesFile(const SamplesFile&) = delete;
   SamplesFile& operator=(const SamplesFile&) = delete;
 
   void step(const StepRecord& record) override;
   void evaluated(const Quality& quality, const EvaluationPoint& at) override;
+  void resumed(const Resumption& where) override;
   void finished() override;
+
+  /// Bytes written so far.
+  std::uint64_t size() const { return file_.size(); }
 
  private:
   void append(const nlohmann::json& line);

@@ -86,6 +86,8 @@ struct WorkloadContext {
   std::filesystem::path data_dir{};               ///< empty: the workload's own default data
   std::filesystem::path home{};    ///< folder that holds rules/, results/, tests/golden
   std::int64_t planned_steps = 0;  ///< warm-up and timed steps; 0 when open-ended
+  std::int64_t max_epochs = 0;     ///< above 0: trains to a target, for at most so many epochs
+  std::string quality_metric{};    ///< what evaluate() is to give; empty: the workload's only one
   PhaseListener* phases = nullptr;
   std::function<void(const std::string& what, std::int64_t done, std::int64_t total)> progress =
       [](const std::string&, std::int64_t, std::int64_t) {};
@@ -108,9 +110,12 @@ struct StepStats {
 struct DataReport {
   std::optional<Artifact> dataset{};  ///< empty for workloads without data
   std::filesystem::path root{};       ///< folder whose files are dropped from the page cache
+  std::int64_t train_samples = 0;     ///< in the whole training set
+  std::int64_t eval_samples = 0;      ///< in the whole evaluation set
 };
 
-/// The unit of measurement. Order of calls: estimate_memory, open_data, prepare, step..., evaluate.
+/// The unit of measurement. Order of calls: estimate_memory, open_data, prepare, (load_state,)
+/// begin_training, step..., evaluate; when training to a target the last two again each epoch.
 /// Each may throw Error for input a person can mend. Several instances may live in one process and
 /// take turns; activate() then goes before each turn and before evaluate().
 class Workload {
@@ -135,10 +140,21 @@ class Workload {
   /// Makes this instance's allocator and threads those of the process, and lets
   /// peak_memory_bytes() start anew from what is in use. Untimed; prepare() does as much itself.
   virtual void activate() {}
+  /// From here on training data may be touched (decoded ahead, say); before, only verified. On the
+  /// clock of a run that trains to a target.
+  virtual void begin_training() {}
+  /// Steps in an epoch, from prepare() on; 0 for workloads that know no epochs.
+  virtual std::int64_t steps_per_epoch() const { return 0; }
   /// The timed unit.
   virtual StepStats step() = 0;
   /// Quality after the timed steps (or after an epoch).
   virtual Quality evaluate() = 0;
+  /// Writes all that decides what the next step gives (weights, optimiser, place in the data) to
+  /// `file`. Only workloads with epochs can.
+  virtual void save_state(const std::filesystem::path& file) const;
+  /// Goes on from what save_state() of an equal workload, with an equal context, wrote. Throws
+  /// Error for a file that is damaged or of another model.
+  virtual void load_state(const std::filesystem::path& file);
   virtual Cost cost() const = 0;
   /// Values the rules check: learning rate, warm-up, optimiser name, ...
   virtual std::map<std::string, std::string> hyperparameters() const = 0;

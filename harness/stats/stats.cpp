@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/math/distributions/binomial.hpp>
 #include <cmath>
+#include <numeric>
 #include <stdexcept>
 
 namespace harness {
@@ -113,6 +114,18 @@ Interval paired_speedup(std::span<const double> base, std::span<const double> ca
 std::optional<double> tail_quantile(std::span<const double> values, double p) {
   if (!(p > 0.5 && p < 1)) throw std::invalid_argument("tail quantile out of (0.5, 1)");
   return tail_of_sorted(sorted_copy(values), p);
+}
+
+std::optional<double> olympic_mean(const std::vector<std::optional<double>>& times) {
+  std::vector<double> reached;
+  for (const std::optional<double>& time : times) {
+    if (time) reached.push_back(*time);
+  }
+  if (times.size() < 3 || reached.size() + 1 < times.size()) return std::nullopt;
+  std::sort(reached.begin(), reached.end());
+  const auto last = reached.end() - (reached.size() == times.size() ? 1 : 0);
+  const double sum = std::accumulate(reached.begin() + 1, last, 0.0);
+  return sum / static_cast<double>(times.size() - 2);
 }
 
 void summarise(Metric& metric) {

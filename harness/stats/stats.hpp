@@ -31,6 +31,11 @@ Interval paired_speedup(std::span<const double> base, std::span<const double> ca
 /// differ from the maximum by design: n * (1 - p) >= 5.
 std::optional<double> tail_quantile(std::span<const double> values, double p);
 
+/// MLPerf Training's score of a series of runs to a target: the fastest and the slowest dropped,
+/// the mean of the rest. Empty entries are runs that missed the target; one of them counts as the
+/// slowest. Nothing with fewer than three runs or more than one miss. Times finite.
+std::optional<double> olympic_mean(const std::vector<std::optional<double>>& times);
+
 /// Fills `metric.summary` and `metric.warnings` from its samples, warm-up left out. Samples without
 /// a value, or with one that is not finite, are counted in a warning and left out.
 void summarise(Metric& metric);

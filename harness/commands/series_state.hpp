@@ -1,0 +1,51 @@
+// What `--resume` needs of a series: the file series.state in its folder, there while the series is
+// not complete, and a lock that tells whether somebody works on it now.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "harness/commands/command.hpp"
+
+namespace harness {
+
+/// One run that trains to a target is a series too.
+class SeriesState {
+ public:
+  /// A new series in `folder`, which is there. Throws Error when another series is unfinished in
+  /// it.
+  SeriesState(const std::filesystem::path& folder, const Arguments& arguments,
+              const std::string& series_id, std::uint32_t seed);
+  /// The unfinished series in `folder`. Throws Error when there is none, when another process works
+  /// on it, or when the file is damaged or of another version of the program.
+  explicit SeriesState(const std::filesystem::path& folder);
+  ~SeriesState();
+  SeriesState(const SeriesState&) = delete;
+  SeriesState& operator=(const SeriesState&) = delete;
+
+  const Arguments& arguments() const { return arguments_; }  ///< of `harness run`, as typed
+  const std::string& series_id() const { return series_id_; }
+  std::uint32_t seed() const { return seed_; }  ///< of the first run
+  bool any_finished() const { return !finished_.empty(); }
+  bool is_finished(std::int64_t index) const { return finished_.contains(index); }
+
+  /// Run `index` (1-based) has its result.
+  void finish(std::int64_t index);
+  /// All runs have: nothing is left to go on with.
+  void complete();
+
+ private:
+  void lock();
+  void write() const;
+
+  std::filesystem::path folder_;
+  Arguments arguments_;
+  std::string series_id_;
+  std::uint32_t seed_ = 0;
+  std::set<std::int64_t> finished_;
+  int lock_ = -1;
+};
+
+}  // namespace harness

@@ -1,0 +1,293 @@
+// End to end: training to a target by the null workload; stopped, killed, resumed.
+#include <signal.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <thread>
+
+#include "harness/base/files.hpp"
+#include "tests/files_of_runs.hpp"
+#include "tests/process.hpp"
+#include "tests/temporary_folder.hpp"
+
+using namespace harness;  // NOLINT(google-build-using-namespace)
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::vector<std::string> training(const fs::path& out, const std::vector<std::string>& more = {}) {
+  std::vector<std::string> arguments = {"run",        "--workload", "null",
+                                        "--tier",     "training",   "--out",
+                                        out.string(), "--set",      "quality=0.1,0.2,0.3,0.6"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+std::vector<json> results_in(const fs::path& folder) {
+  std::vector<json> results;
+  for (const fs::path& file : files_ending(folder, ".json")) {
+    results.push_back(json::parse(read_file(file, 64 << 20)));
+  }
+  return results;
+}
+
+/// Every loss of every step, by the number of the step; the last line counts, as on a resumed run.
+std::vector<double> losses_by_step(const fs::path& folder) {
+  std::vector<double> losses;
+  for (const fs::path& file : files_ending(folder, ".jsonl")) {
+    for (const json& line : lines_of(file)) {
+      if (line["event"] != "step") continue;
+      CHECK(line["step"] == losses.size() + 1);  // none twice, none left out
+      losses.push_back(line["losses"]["total"]);
+    }
+  }
+  return losses;
+}
+
+/// The log of each result; what was killed before its first saved state leaves one without.
+void check_log_passes(const fs::path& folder) {
+  for (fs::path file : files_ending(folder, ".json")) {
+    const Outcome outcome = run_harness({"check-log", file.replace_extension(".log").string()});
+    CHECK(outcome.code == 0);
+    CHECK_THAT(outcome.out, Catch::Contains("passes the log rules"));
+  }
+}
+
+bool is_clean(const fs::path& folder) {
+  return std::none_of(fs::directory_iterator(folder), {}, [](const fs::directory_entry& entry) {
+    const std::string name = entry.path().filename().string();
+    return name.find(".state") != std::string::npos || name.ends_with(".checkpoint") ||
+           name.ends_with(".tmp");
+  });
+}
+
+}  // namespace
+
+TEST_CASE("a series trains to its target, logs, and is valid", "[training][cli]") {
+  const TemporaryFolder out;
+  const Outcome outcome = run_harness(training(out.path(), {"--runs", "3"}));
+  CAPTURE(outcome.out, outcome.err);
+  REQUIRE(outcome.code == 0);
+  CHECK_THAT(outcome.out, Catch::Contains("target reached     3 of 3 runs"));
+  CHECK_THAT(outcome.out, Catch::Contains("mean without the fastest and the slowest"));
+  CHECK_THAT(outcome.out, Catch::Contains("trained  4 epochs of at most 5"));
+  const std::vector<json> results = results_in(out.path());
+  REQUIRE(results.size() == 3);
+  for (const json& result : results) {
+    CHECK(result["status"]["state"] == "valid");
+    CHECK(result["workload"]["division"] == "closed");
+    CHECK(result["training"]["target_reached"] == true);
+    CHECK(result["training"]["epochs"] == 4);
+    CHECK(result["training"]["steps"] == 40);
+    CHECK(result["quality"]["value"] == 0.6);
+  }
+  CHECK(results[0]["seeds"]["run"] != results[1]["seeds"]["run"]);
+  check_log_passes(out.path());
+  CHECK(is_clean(out.path()));
+  for (const fs::path& file : files_ending(out.path(), ".json")) {
+    CHECK(run_harness({"validate", file.string()}).code == 0);
+  }
+}
+
+TEST_CASE("a target that is missed aborts the run with exit code 3", "[training][cli]") {
+  const TemporaryFolder out;
+  const Outcome outcome = run_harness(training(out.path(), {"--runs", "1", "--max-epochs", "2"}));
+  CHECK(outcome.code == 3);
+  const json result = results_in(out.path()).at(0);
+  CHECK(result["status"]["state"] == "aborted");
+  CHECK(result["status"]["violations"][0]["rule"] == "converged");
+  CHECK(result["workload"]["division"] == "open");
+  const std::string log = read_file(files_ending(out.path(), ".log").at(0), 1 << 20);
+  CHECK_THAT(log, Catch::Contains(R"("status":"aborted")"));
+  CHECK(is_clean(out.path()));
+  const Outcome validated =
+      run_harness({"validate", files_ending(out.path(), ".json").at(0).string()});
+  CHECK_THAT(validated.out, Catch::Contains("sound file of an aborted run"));
+}
+
+TEST_CASE("a loss that is not a number aborts at once and names the step", "[training][cli]") {
+  const TemporaryFolder out;
+  const Outcome outcome =
+      run_harness(training(out.path(), {"--runs", "1", "--set", "losses=1,1,nan"}));
+  CHECK(outcome.code == 3);
+  CHECK_THAT(outcome.out, Catch::Contains("not a number at step 3"));
+  CHECK(results_in(out.path()).at(0)["training"]["steps"] == 3);
+}
+
+TEST_CASE("targets and epochs that make no sense are refused", "[training][cli]") {
+  const TemporaryFolder folder;
+  const fs::path out = folder / "out";
+  check_one_error(run_harness(training(out, {"--max-epochs", "0"})), 1, "--max-epochs 0");
+  check_one_error(run_harness({"run", "--workload", "null", "--max-epochs", "3"}), 1,
+                  "does not train to a target");
+  const Outcome no_epochs = run_harness(training(out, {"--runs", "1", "--set", "epoch-steps=0"}));
+  CHECK(no_epochs.code == 1);
+  CHECK(error_lines(no_epochs) ==
+        std::vector<std::string>{"harness: run: the workload has no epochs to train in"});
+  // Nothing was measured, so nothing is left to go on with.
+  check_one_error(run_harness({"run", "--resume", out.string()}), 1, "no unfinished series");
+  check_one_error(run_harness({"run", "--resume", out.string(), "--runs", "3"}), 1,
+                  "takes no other options");
+}
+
+TEST_CASE("killed at any moment, a resumed run has the losses of one never killed",
+          "[training][cli][kill]") {
+  const std::vector<std::string> settings = {
+      "--runs", "1",         "--seed", "7",
+      "--set",  "step-ms=4", "--set",  "losses=0.1,0.7,0.3,0.9,0.11,0.13,0.17"};
+  const TemporaryFolder whole;
+  REQUIRE(run_harness(training(whole.path(), settings)).code == 0);
+  const std::vector<double> expected = losses_by_step(whole.path());
+  REQUIRE(expected.size() == 40);
+  std::mt19937 random(20261121);
+  int resumed = 0;
+  for (int round = 0; round < 20; ++round) {
+    const TemporaryFolder out;
+    Process process(training(out.path(), settings));
+    // Half of the kills come after the first step; the others anywhere from the start on.
+    if (round % 2 == 0) wait_for_first_step(out.path());
+    std::this_thread::sleep_for(std::chrono::milliseconds(random() % 170));
+    process.signal(SIGKILL);
+    process.wait();
+    if (files_ending(out.path(), ".json").empty() && fs::exists(out / "series.state")) {
+      const Outcome outcome = run_harness({"run", "--resume", out.path().string()});
+      CAPTURE(round, outcome.out, outcome.err);
+      REQUIRE(outcome.code == 0);
+      const std::vector<json> results = results_in(out.path());
+      REQUIRE(results.size() == 1);
+      if (!results[0]["training"]["resumed"].empty()) {
+        ++resumed;
+        CHECK(losses_by_step(out.path()) == expected);
+        CHECK(results[0]["workload"]["division"] == "open");
+      }
+      CHECK(results[0]["training"]["epochs"] == 4);
+      check_log_passes(out.path());
+      CHECK(is_clean(out.path()));
+      CHECK(run_harness({"validate", files_ending(out.path(), ".json").at(0).string()}).code == 0);
+    }
+  }
+  CHECK(resumed >= 5);
+}
+
+TEST_CASE("an interrupted series says so and goes on where it was", "[training][cli][kill]") {
+  const TemporaryFolder out;
+  Process process(training(out.path(), {"--runs", "3", "--set", "step-ms=10"}));
+  wait_for_first_step(out.path());
+  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  process.signal(SIGINT);
+  const Outcome stopped = process.wait();
+  CHECK(stopped.code == 2);
+  CHECK_THAT(stopped.err, Catch::Contains("--resume " + out.path().string()));
+  check_one_error(run_harness(training(out.path())), 1, "an unfinished series lies there");
+  const Outcome outcome = run_harness({"run", "--resume", out.path().string()});
+  CAPTURE(outcome.out, outcome.err);
+  REQUIRE(outcome.code == 0);
+  const std::vector<json> results = results_in(out.path());
+  REQUIRE(results.size() == 3);
+  for (int i = 0; i < 3; ++i) {
+    CHECK(results[i]["identity"]["run_index"] == i + 1);
+    CHECK(results[i]["status"]["state"] == "valid");
+  }
+  CHECK(is_clean(out.path()));
+}
+
+TEST_CASE("two runs do not share a folder", "[training][cli]") {
+  const TemporaryFolder out;
+  Process process(training(out.path(), {"--runs", "1", "--set", "step-ms=50"}));
+  wait_for_first_step(out.path());
+  check_one_error(run_harness(training(out.path())), 1, "another run is at work");
+  check_one_error(run_harness({"run", "--resume", out.path().string()}), 1,
+                  "another run is at work");
+  process.signal(SIGKILL);
+  process.wait();
+}
+
+TEST_CASE("a saved state that is damaged or of another run is refused by name", "[training][cli]") {
+  const TemporaryFolder out;
+  Process process(training(out.path(), {"--runs", "1", "--set", "step-ms=10"}));
+  wait_for_first_step(out.path());
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  process.signal(SIGINT);
+  process.wait();
+  const fs::path header = files_ending(out.path(), ".checkpoint").at(0);
+  const json saved = json::parse(read_file(header, 1 << 20));
+  const fs::path state = out / saved["state_file"].get<std::string>();
+  const auto resume = [&] { return run_harness({"run", "--resume", out.path().string()}); };
+  const auto write = [](const fs::path& path, const std::string& text) {
+    std::ofstream(path) << text;
+  };
+  const auto last_error = [](const Outcome& outcome) {
+    return error_lines(outcome).empty() ? std::string() : error_lines(outcome).back();
+  };
+  SECTION("its header is cut short") {
+    write(header, read_file(header, 1 << 20).substr(0, 300));
+    const Outcome outcome = resume();
+    CHECK(outcome.code == 1);
+    CHECK_THAT(last_error(outcome), Catch::Contains(header.filename().string()));
+  }
+  SECTION("its header lacks a member") {
+    json less = saved;
+    less.erase("log_size");
+    write(header, less.dump());
+    CHECK_THAT(last_error(resume()), Catch::Contains("is damaged"));
+  }
+  SECTION("another version of the format") {
+    json other = saved;
+    other["format"] = "harness-checkpoint/9";
+    write(header, other.dump());
+    CHECK_THAT(last_error(resume()), Catch::Contains("is no checkpoint of the format"));
+  }
+  SECTION("names that lead elsewhere") {
+    json other = saved;
+    other["state_file"] = "../../etc/passwd";
+    write(header, other.dump());
+    CHECK_THAT(last_error(resume()), Catch::Contains("names files of another run"));
+  }
+  SECTION("the workload's state was changed") {
+    write(state, "null 3 1\n");
+    CHECK_THAT(last_error(resume()), Catch::Contains("its SHA-256 differs"));
+  }
+  SECTION("the workload's state is gone") {
+    fs::remove(state);
+    CHECK(resume().code == 1);
+  }
+  SECTION("the samples are gone") {
+    fs::remove(files_ending(out.path(), ".jsonl").at(0));
+    CHECK_THAT(last_error(resume()), Catch::Contains("cannot be opened"));
+  }
+  SECTION("the log was cut") {
+    fs::resize_file(files_ending(out.path(), ".log").at(0), 100);
+    CHECK_THAT(last_error(resume()), Catch::Contains("shorter than it was"));
+  }
+  SECTION("the settings are others") {
+    json other = saved;
+    other["conditions"]["kernels"] = {{"nothing", "custom"}};
+    write(header, other.dump());
+    CHECK_THAT(last_error(resume()), Catch::Contains("kernels was"));
+  }
+  SECTION("the series' file is damaged") {
+    write(out / "series.state", "{}");
+    CHECK_THAT(last_error(resume()), Catch::Contains("is damaged"));
+  }
+}
+
+TEST_CASE("a full disk leaves the state before", "[training][cli]") {
+  const TemporaryFolder folder;
+  const TemporaryFolder temporary;
+  // Samples and log outgrow 8 KiB after some epochs; the states before that are there.
+  const Outcome outcome = run_on_full_disk(
+      training(folder / "out", {"--runs", "1", "--set", "step-ms=2", "--set", "epoch-steps=200"}),
+      temporary.path());
+  CAPTURE(outcome.out, outcome.err);
+  CHECK(outcome.code != 0);
+  CHECK(fs::exists(folder / "out" / "series.state"));
+  const Outcome resumed = run_harness({"run", "--resume", (folder / "out").string()});
+  CAPTURE(resumed.out, resumed.err);
+  CHECK(resumed.code == 0);
+  CHECK(results_in(folder / "out").at(0)["training"]["epochs"] == 4);
+}
