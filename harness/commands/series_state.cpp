@@ -104,8 +104,8 @@ void SeriesState::complete() {
   const std::string own = series_id_.substr(0, 8);
   for (const fs::directory_entry& entry : fs::directory_iterator(folder_, ignored)) {
     const std::string name = entry.path().filename().string();
-    const bool temporary = name.starts_with(".") && name.ends_with(".tmp");
     const bool ours = name.find(own) != std::string::npos || name.find(kName) != std::string::npos;
+    const bool temporary = name.ends_with(".tmp") || name.find(".state-") != std::string::npos;
     if (temporary && ours) fs::remove(entry.path(), ignored);
   }
 }
