@@ -29,8 +29,7 @@ WorkloadInfo info() {
           true};
 }
 
-const RegisterWorkload registered(info,
-                                  [] { return std::make_unique<RetinaNetTraining>(spec()); });
+const RegisterWorkload registered(info, [] { return std::make_unique<RetinaNetTraining>(spec()); });
 
 }  // namespace
 }  // namespace harness::workloads

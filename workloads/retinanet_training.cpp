@@ -163,10 +163,10 @@ void RetinaNetTraining::load_initial_weights() {
 }
 
 BatchOptions RetinaNetTraining::batch_options() const {
-  BatchOptions options{context().batch_size,       settings_.height,
-                       settings_.width,            context().seeds.data_order,
-                       context().seeds.augmentation, settings_.workers};
-  options.first_sample = iteration_ * context().batch_size;
+  BatchOptions options{
+      context().batch_size,         settings_.height, settings_.width, context().seeds.data_order,
+      context().seeds.augmentation, settings_.workers};
+  options.start = iteration_ * context().batch_size;
   return options;
 }
 
@@ -237,7 +237,16 @@ Quality RetinaNetTraining::evaluate() {
   EvaluationOptions options;
   options.workers = settings_.workers;
   const CocoMetrics metrics = evaluate_detections(*model_, data_->eval, options, context());
-  Quality quality{kDetectionMetric, Direction::kHigher, metrics.ap, "", {}};
+  Quality quality;
+  quality.metric = kDetectionMetric;
+  quality.direction = Direction::kHigher;
+  quality.value = metrics.ap;
+  for (const CocoMetric& metric : list_metrics(metrics)) {
+    // -1: no box of that size is there to be found.
+    if (metric.name != "ap" && metric.value >= 0) {
+      quality.details.emplace(metric.name, metric.value);
+    }
+  }
   return quality;
 }
 
@@ -286,8 +295,8 @@ std::map<std::string, std::string> RetinaNetTraining::hyperparameters() const {
       {"gradient_accumulation_steps", "1"},
       {"global_batch_size", std::to_string(context().batch_size)},
       {"num_classes", std::to_string(spec_.classes)},
-      {"frozen", spec_.architecture.trains_whole_body ? "batch norms"
-                                                      : "stem, layer1, batch norms"},
+      {"frozen",
+       spec_.architecture.trains_whole_body ? "batch norms" : "stem, layer1, batch norms"},
       {"memory_format", "channels_last"}};
   if (spec_.schedule == Schedule::kCosine) values["opt_learning_rate_schedule"] = "cosine";
   if (spec_.calibration_images > 0) {

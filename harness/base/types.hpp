@@ -40,6 +40,7 @@ struct Quality {
   std::optional<double> value{};
   std::string reason{};  ///< why `value` is missing
   std::vector<Check> checks{};
+  std::map<std::string, double> details{};  ///< other numbers of the same evaluation, by name
 };
 
 /// Where a file's content came from and what it hashes to.

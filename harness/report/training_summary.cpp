@@ -40,7 +40,8 @@ std::string training_text(const Result& result) {
   for (const Metric& metric : result.metrics) {
     if (metric.tag == "time.epoch") training = &metric;
     if (metric.tag == "time.evaluation") evaluation = &metric;
-    if (metric.tag.starts_with("quality.")) quality = &metric;
+    // The first one is the metric with the target.
+    if (quality == nullptr && metric.tag.starts_with("quality.")) quality = &metric;
     if (metric.tag == "loss.total") loss = &metric;
   }
   const std::string name = quality == nullptr ? "quality" : quality->tag.substr(8);

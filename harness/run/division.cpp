@@ -50,7 +50,8 @@ std::vector<Departure> tier_departures(const Rules& rules, const std::string& ti
         {fmt::format("/settings/effective/{}", key), expected, printable(actual(key).dump())});
   };
   const Tier& rule = known->second;
-  if (actual("batch_size") != rule.batch_size) add("batch_size", std::to_string(rule.batch_size));
+  if (!rule.any_batch_size && actual("batch_size") != rule.batch_size)
+    add("batch_size", std::to_string(rule.batch_size));
   // A dry run is one run whatever was asked for, and claims nothing. Ablations have no runs.
   const bool dry = settings.at("requested").value("dry_run", false);
   if (!dry && effective.contains("runs") && actual("runs") < rule.runs) {

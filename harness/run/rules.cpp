@@ -18,6 +18,10 @@ bool holds(const Constraint& constraint, const json* actual) {
   if (actual == nullptr || actual->is_null()) return false;
   if (constraint.op == "present") return true;
   if (constraint.op == "equals") return *actual == constraint.value;
+  if (constraint.op == "starts_with") {
+    return actual->is_string() && actual->get_ref<const std::string&>().starts_with(
+                                      constraint.value.get_ref<const std::string&>());
+  }
   if (constraint.op == "one_of") {
     return std::find(constraint.value.begin(), constraint.value.end(), *actual) !=
            constraint.value.end();

@@ -19,7 +19,7 @@ namespace harness {
 struct Constraint {
   std::string rule{};  ///< short name for messages
   std::string path{};
-  std::string op{};  ///< equals | one_of | at_least | at_most | present
+  std::string op{};  ///< equals | starts_with | one_of | at_least | at_most | present
   nlohmann::json value{};
   std::string hint{};
 };
@@ -45,6 +45,7 @@ struct Tier {
   std::string summary{};
   std::string unavailable{};  ///< not empty: why this tier cannot be run
   std::int64_t batch_size = 1;
+  bool any_batch_size = false;  ///< another one is no departure
   /// Above 0: the run trains epoch by epoch until the quality target is reached, evaluates after
   /// each, and gives up after this many. The steps' numbers below mean nothing then.
   std::int64_t max_epochs = 0;

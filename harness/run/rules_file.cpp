@@ -25,6 +25,7 @@ std::string misfit(const Constraint& constraint) {
     return fmt::format("value: op {} needs {}, not {}", op, what, printable(value.dump(), 60));
   };
   if ((op == "at_least" || op == "at_most") && !value.is_number()) return needs("a number");
+  if (op == "starts_with" && !value.is_string()) return needs("a text");
   if (op == "one_of" && (!value.is_array() || value.empty())) return needs("a list of values");
   if (op == "equals" && value.is_null()) return needs("a value");
   if (op == "present" && !value.is_null()) return needs("no value");
@@ -77,6 +78,7 @@ Tier tier_from_json(const json& document, const std::string& where, const std::s
   tier.summary = document.value("summary", "");
   tier.unavailable = document.value("unavailable", "");
   tier.batch_size = document.value("batch_size", tier.batch_size);
+  tier.any_batch_size = document.value("any_batch_size", tier.any_batch_size);
   tier.max_epochs = document.value("max_epochs", tier.max_epochs);
   tier.checkpoint_seconds = document.value("checkpoint_seconds", tier.checkpoint_seconds);
   tier.warmup_steps = document.value("warmup_steps", tier.warmup_steps);

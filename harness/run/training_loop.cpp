@@ -143,14 +143,18 @@ class Loop {
     put("time.epoch", "training in an epoch, all between its first step and its evaluation",
         training);
     put("time.evaluation", "evaluation after an epoch", evaluation);
-    table_.put({"quality." + quality.metric,
-                "1",
-                quality.direction,
-                "quality after an epoch, on the whole evaluation set",
-                {},
-                {},
-                {}},
-               epoch, false, quality.value.value_or(std::numeric_limits<double>::quiet_NaN()));
+    const auto put_quality = [&](const std::string& name, double value) {
+      table_.put({"quality." + name,
+                  "1",
+                  quality.direction,
+                  "quality after an epoch, on the whole evaluation set",
+                  {},
+                  {},
+                  {}},
+                 epoch, false, value);
+    };
+    put_quality(quality.metric, quality.value.value_or(std::numeric_limits<double>::quiet_NaN()));
+    for (const auto& [name, value] : quality.details) put_quality(name, value);
     table_.add(state_.totals.mean(epoch), ", mean of an epoch");
   }
 

@@ -51,11 +51,17 @@ std::int64_t halved(std::int64_t size) { return (size - 1) / 2 + 1; }
 }  // namespace
 
 Architecture mini_architecture() {
-  return {.stem_channels = 32,
+  return {.stem_channels = 16,
           .blocks = {1, 1, 1, 1},
+          .groups = 8,
+          .group_width = 4,
+          .expansion = 4,
           .pyramid_channels = 64,
-          .smallest_anchor = 16,
-          .trains_whole_body = true};
+          .pyramid_levels = 3,
+          .head_depth = 2,
+          .smallest_anchor = 24,
+          .trains_whole_body = true,
+          .scaled_heads = true};
 }
 
 void check_architecture(const Architecture& architecture) {

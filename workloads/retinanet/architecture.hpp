@@ -22,6 +22,9 @@ struct Architecture {
   std::int64_t head_depth = 4;        ///< convolutions with ReLU before the output layer
   std::int64_t smallest_anchor = 32;  ///< pixels, of P3; doubling with each level
   bool trains_whole_body = false;     ///< false: stem and layer1 are frozen
+  /// Deviation of the head towers' initial weights is sqrt(2 / fan_in), which keeps the size of
+  /// what passes through; false: the reference's 0.01, as of the output layers.
+  bool scaled_heads = false;
 
   bool operator==(const Architecture&) const = default;
 };

@@ -32,7 +32,8 @@ bool starts_with(const std::string& text, const char* prefix) { return text.rfin
 
 }  // namespace
 
-ParameterStore::ParameterStore(int64_t num_classes, const Architecture& architecture) {
+ParameterStore::ParameterStore(int64_t num_classes, const Architecture& architecture)
+    : scaled_heads_(architecture.scaled_heads) {
   const at::NoGradGuard no_grad;
   // The reference registers a block's convolutions and norms in pairs, which is the table's order.
   for (const ConvLayer& layer : retinanet_layers(num_classes, architecture)) {
@@ -111,7 +112,9 @@ void ParameterStore::set_initial_values(std::uint32_t seed) {
       const double bound = std::sqrt(3 / fan_in);
       fill(tensor, [=](std::uint64_t i) { return bound * symmetric_uniform(key, i); });
     } else {
-      fill(tensor, normal(kHeadDeviation));
+      const bool scaled = scaled_heads_ && parameter.name.find(".conv.") != std::string::npos;
+      const auto fan_in = static_cast<double>(tensor.size(1) * tensor.size(2) * tensor.size(3));
+      fill(tensor, normal(scaled ? std::sqrt(2 / fan_in) : kHeadDeviation));
     }
   }
   get("head.classification_head.cls_logits.bias")

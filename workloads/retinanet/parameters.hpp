@@ -52,6 +52,7 @@ class ParameterStore {
 
   std::vector<Parameter> entries_;
   std::unordered_map<std::string, size_t> index_;
+  bool scaled_heads_ = false;
 };
 
 }  // namespace harness::workloads
