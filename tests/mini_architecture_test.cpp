@@ -255,9 +255,9 @@ TEST_CASE("an architecture that makes no model is refused", "[retinanet][archite
 
 TEST_CASE("the memory estimate holds for small architectures", "[retinanet][cost]") {
   kernels::use_allocator("system");
-  const auto peak_of = [](std::int64_t batch_size, bool bf16) {
+  const auto peak_of = [](const Architecture& architecture, std::int64_t batch_size, bool bf16) {
     const std::int64_t before = kernels::memory_counters().current_bytes;  // other tests' caches
-    RetinaNetConfig config = config_of(mini_architecture());
+    RetinaNetConfig config = config_of(architecture);
     config.bf16 = bf16;
     RetinaNet model(config);
     model.parameters().set_initial_values(1);
@@ -278,14 +278,23 @@ TEST_CASE("the memory estimate holds for small architectures", "[retinanet][cost
     }
     return static_cast<double>(kernels::memory_counters().peak_bytes - before);
   };
-  for (const std::int64_t batch_size : {2, 16, 24}) {
-    const double float32 = peak_of(batch_size, false);
-    const double bfloat16 = peak_of(batch_size, true);
-    const double estimate =
-        retinanet_memory_bytes(batch_size, 128, 128, 10, 1, mini_architecture());
-    INFO("batch " << batch_size << " peaks " << float32 << ' ' << bfloat16 << " estimate "
-                  << estimate);
-    CHECK(estimate > std::max(float32, bfloat16));
-    CHECK(estimate < 1.1 * std::max(float32, bfloat16));
+  // The wider one is what the formula was fitted to; where the model itself is a megabyte or two,
+  // what is not counted layer by layer weighs more.
+  const Architecture wide = {.stem_channels = 32,
+                             .blocks = {1, 1, 1, 1},
+                             .pyramid_channels = 64,
+                             .smallest_anchor = 16,
+                             .trains_whole_body = true};
+  const std::pair<Architecture, double> cases[] = {{wide, 1.1}, {mini_architecture(), 1.2}};
+  for (const auto& [architecture, most] : cases) {
+    for (const std::int64_t batch_size : {2, 16, 24}) {
+      const double float32 = peak_of(architecture, batch_size, false);
+      const double bfloat16 = peak_of(architecture, batch_size, true);
+      const double estimate = retinanet_memory_bytes(batch_size, 128, 128, 10, 1, architecture);
+      INFO("stem " << architecture.stem_channels << " batch " << batch_size << " peaks " << float32
+                   << ' ' << bfloat16 << " estimate " << estimate);
+      CHECK(estimate > std::max(float32, bfloat16));
+      CHECK(estimate < most * std::max(float32, bfloat16));
+    }
   }
 }

@@ -205,7 +205,8 @@ TEST_CASE("what cannot be run is refused in one line before anything is measured
   const DataFolder data;
   const TemporaryFolder out;
   check_refused(train(data, out.path(), {"--batch-size", "1000000000"}), "needs about");
-  check_refused(train(data, out.path(), {"--tier", "submission"}), "quality target");
+  check_refused(train(data, out.path(), {"--tier", "submission"}),
+                "4 images do not make one batch of 16");
   check_refused(train(data, out.path(), {"--kernels", "focal-lss=reference"}), "focal-loss");
   check_refused(train(data, out.path(), {"--batch-size", "9"}), "images");
   check_refused(run_harness({"run", "--workload", "retinanet-train", "--set", "image-size=12"}),

@@ -121,6 +121,12 @@ DataReport RetinaNetTraining::open_data(const WorkloadContext& context) {
     if (data_->eval.images.empty()) throw Error(root, "has no evaluation images");
     coco_ground_truth(data_->eval);  // refuses a split without a box before hours of training
   }
+  if (static_cast<std::int64_t>(data_->train.images.size()) < context.batch_size) {
+    throw Error("training data",
+                std::to_string(data_->train.images.size()) + " images do not make one batch of " +
+                    std::to_string(context.batch_size),
+                "use a smaller --batch-size or more data");
+  }
   DataReport report{data_->artifact, data_->layout.root};
   report.train_samples = static_cast<std::int64_t>(data_->train.images.size());
   report.eval_samples = static_cast<std::int64_t>(data_->eval.images.size());

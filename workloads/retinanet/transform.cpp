@@ -42,9 +42,12 @@ Batch transform(const std::vector<at::Tensor>& images, const std::vector<Target>
       throw Error("image " + std::to_string(i), "not a float32 tensor of shape (3, H, W)");
     }
     const MapSize size{image.size(1), image.size(2)};
-    const at::Tensor normalised = (image - mean) / deviation;
+    const at::Tensor normalised = (image - mean).div_(deviation);
+    // An image of that size already would come out of the interpolation as it went in.
     resized.push_back(
-        at::upsample_bilinear2d(normalised.unsqueeze(0), {height, width}, false).squeeze(0));
+        size.height == height && size.width == width
+            ? normalised
+            : at::upsample_bilinear2d(normalised.unsqueeze(0), {height, width}, false).squeeze(0));
     batch.original_sizes.push_back(size);
     if (targets.empty()) continue;
     const at::Tensor boxes = resize_boxes(targets.at(i).boxes, size, {height, width});
