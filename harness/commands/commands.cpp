@@ -22,6 +22,7 @@ constexpr std::array kCommands = {
     Command{"ablate", "what each optimisation of a workload brings", ablate_command},
     Command{"verify", "check the model against golden data", verify_command},
     Command{"validate", "check result files against schema, digest and rules", validate_command},
+    Command{"compare", "results side by side, with what differs and by how much", compare_command},
     Command{"check-log", "judge training logs by MLPerf's rules", check_log_command},
     Command{"submit", "lay out five training runs as an MLPerf package", submit_command},
 };

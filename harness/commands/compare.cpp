@@ -1,0 +1,58 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "harness/base/print.hpp"
+#include "harness/base/text.hpp"
+#include "harness/commands/command.hpp"
+#include "harness/commands/options.hpp"
+#include "harness/report/comparison.hpp"
+#include "harness/result/result_file.hpp"
+
+namespace harness {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A result file, or all of those in a folder.
+Side read_side(const std::string& path) {
+  Side side{path, {}};
+  std::error_code ignored;
+  if (!fs::is_directory(path, ignored)) {
+    side.runs.push_back(read_result_file(path));
+    return side;
+  }
+  for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
+    if (entry.path().extension() == ".json") side.runs.push_back(read_result_file(entry.path()));
+  }
+  std::sort(side.runs.begin(), side.runs.end(), [](const Result& a, const Result& b) {
+    return a.identity.started_at < b.identity.started_at;
+  });
+  return side;
+}
+
+}  // namespace
+
+ExitCode compare_command(const Arguments& arguments) {
+  Options options("compare",
+                  "Puts results side by side: what differs between the set-ups, how far their "
+                  "numbers lie apart, whether they converge alike.",
+                  "SIDE SIDE... [OPTIONS]");
+  options.add("quality-target", "count epochs to this quality, by each run's curve", "X")
+      .add("json", "the same as JSON")
+      .allow_words("SIDE...");
+  if (!options.parse(arguments)) return ExitCode::kOk;
+  if (options.words().size() < 2) {
+    throw Error("compare", "two sides are needed, each a result file or a folder of them",
+                "harness compare runs/before runs/after");
+  }
+  std::vector<Side> sides;
+  for (const std::string& path : options.words()) sides.push_back(read_side(path));
+  const Comparison comparison = compare_sides(sides, options.number("quality-target"));
+  print_out(options.flag("json") ? to_json(comparison).dump(2) + "\n"
+                                 : render_comparison(comparison));
+  return ExitCode::kOk;
+}
+
+}  // namespace harness

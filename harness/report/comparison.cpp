@@ -1,0 +1,188 @@
+#include "harness/report/comparison.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <set>
+
+#include "harness/base/error.hpp"
+#include "harness/base/text.hpp"
+#include "harness/report/convergence.hpp"
+#include "harness/report/verdict.hpp"
+#include "harness/stats/stats.hpp"
+
+namespace harness {
+namespace {
+
+using nlohmann::json;
+
+[[noreturn]] void not_comparable(const std::string& what, const std::string& why,
+                                 const std::string& hint) {
+  throw Error(printable(what), why, hint, ExitCode::kInconclusive);
+}
+
+std::string shown(const json& value) {
+  return printable(value.is_string() ? value.get<std::string>() : value.dump(), 80);
+}
+
+/// What a side's runs must share, and what is worth naming where sides differ.
+std::map<std::string, std::string> set_up_of(const Result& run) {
+  std::map<std::string, std::string> facts;
+  const json& effective = run.settings.effective;
+  for (const char* key : {"tier", "batch_size", "threads", "cpus", "precision", "allocator",
+                          "max_epochs", "quality_target"}) {
+    facts[key] = shown(effective.value(key, json()));
+  }
+  const json settings = effective.value("set", json::object());
+  for (const auto& [key, value] : settings.items()) {
+    facts["set " + key] = shown(value);
+  }
+  facts["kernels"] = kernels_text(run.kernels);
+  facts["data"] = run.dataset ? run.dataset->sha256.value_or("unknown") : "none";
+  const auto system = [&](const char* name, const char* pointer) {
+    const json::json_pointer place(pointer);
+    facts[name] = shown(run.system.contains(place) ? run.system.at(place) : json());
+  };
+  system("machine", "/fingerprint");
+  system("processor", "/cpu/model_name");
+  system("usable cores", "/limits/usable_cores");
+  system("governor", "/cpu/governor");
+  system("LibTorch", "/software/libtorch");
+  system("oneDNN", "/software/onednn");
+  system("compiler", "/build/compiler");
+  facts["commit"] = run.identity.git_commit + (run.identity.git_dirty ? ", modified" : "");
+  return facts;
+}
+
+void check_side(const Side& side) {
+  if (side.runs.empty()) throw Error(printable(side.name), "holds no result of a run");
+  for (const Result& run : side.runs) {
+    const std::string who = fmt::format("{}, run {}", side.name, run.identity.uuid.substr(0, 8));
+    if (run.status.state == RunState::kDryRun) {
+      not_comparable(who, "a dry run is no measurement", "leave it out");
+    }
+    const bool stopped = run.status.state == RunState::kAborted && !missed_target(run);
+    if (stopped) not_comparable(who, "was stopped before its end", "leave it out");
+    if (run.rules.workload != side.runs.front().rules.workload ||
+        set_up_of(run) != set_up_of(side.runs.front())) {
+      not_comparable(who, "has another set-up than the side's first run",
+                     "give each set-up a folder of its own");
+    }
+  }
+}
+
+/// The median of a metric in each run that has one.
+std::vector<double> run_medians(const Side& side,
+                                const std::function<std::optional<double>(const Result&)>& value) {
+  std::vector<double> values;
+  for (const Result& run : side.runs) {
+    if (const std::optional<double> one = value(run)) values.push_back(*one);
+  }
+  return values;
+}
+
+std::optional<double> median_of(const Result& run, const std::string& tag) {
+  for (const Metric& metric : run.metrics) {
+    if (metric.tag == tag && metric.summary.median) return metric.summary.median->center;
+  }
+  return std::nullopt;
+}
+
+ComparedRow row_of(const std::string& name, const std::string& unit, const std::vector<Side>& sides,
+                   const std::function<std::optional<double>(const Result&)>& value) {
+  ComparedRow row{name, unit, {}, {}, true, {}};
+  std::vector<std::vector<double>> logarithms;
+  for (const Side& side : sides) {
+    const std::vector<double> values = run_medians(side, value);
+    row.values.push_back(values.empty() ? std::nullopt : std::optional(median_interval(values)));
+    std::vector<double> logs;
+    for (const double one : values) {
+      if (one > 0) logs.push_back(std::log(one));
+    }
+    logarithms.push_back(std::move(logs));
+    if (row.changes.empty() || logarithms.front().empty() || logarithms.back().empty()) {
+      row.changes.push_back(std::nullopt);
+      continue;
+    }
+    Interval change = unpaired_shift(logarithms.front(), logarithms.back());
+    change.center = std::exp(change.center);
+    if (change.low) change.low = std::exp(*change.low);
+    if (change.high) change.high = std::exp(*change.high);
+    row.changes.push_back(change);
+  }
+  return row;
+}
+
+std::vector<ComparedRow> metric_rows(const std::vector<Side>& sides) {
+  std::vector<ComparedRow> rows;
+  std::set<std::string> seen;
+  for (const Side& side : sides) {
+    for (const Metric& metric : side.runs.front().metrics) {
+      // What has no better side is no performance; qualities stand with the convergence.
+      if (metric.direction == Direction::kNone || metric.tag.starts_with("quality.") ||
+          metric.tag.ends_with(".to-quality") || !seen.insert(metric.tag).second) {
+        continue;
+      }
+      rows.push_back(row_of(metric.tag, metric.unit, sides,
+                            [&](const Result& run) { return median_of(run, metric.tag); }));
+    }
+  }
+  rows.push_back(row_of("throughput a thread", "samples/s", sides,
+                        [](const Result& run) -> std::optional<double> {
+                          const auto all = median_of(run, "throughput.samples");
+                          const json threads = run.settings.effective.value("threads", json());
+                          if (!all || !threads.is_number() || threads == 0) return std::nullopt;
+                          return *all / threads.get<double>();
+                        }));
+  rows.push_back(
+      row_of("share of the peak", "1", sides, [](const Result& run) -> std::optional<double> {
+        return run.cost ? run.cost->utilisation : std::nullopt;
+      }));
+  rows.push_back(
+      row_of("peak memory", "B", sides, [](const Result& run) { return run.memory.peak_bytes; }));
+  std::erase_if(rows, [](const ComparedRow& row) {
+    return std::none_of(row.values.begin(), row.values.end(),
+                        [](const auto& value) { return value.has_value(); });
+  });
+  return rows;
+}
+
+}  // namespace
+
+Comparison compare_sides(const std::vector<Side>& sides, std::optional<double> target) {
+  Comparison comparison;
+  const Result* first = nullptr;
+  for (const Side& side : sides) {
+    check_side(side);
+    const Result& run = side.runs.front();
+    if (first == nullptr) first = &run;
+    if (run.rules.workload != first->rules.workload) {
+      not_comparable(side.name,
+                     fmt::format("measures {}, {} measures {}", run.rules.workload,
+                                 sides.front().name, first->rules.workload),
+                     "compare results of one workload");
+    }
+    if (run.rules.sha256 != first->rules.sha256 || run.rules.tier != first->rules.tier) {
+      not_comparable(side.name, "was made under other rules than " + sides.front().name,
+                     "compare results of one tier and one version of the rules");
+    }
+    comparison.names.push_back(side.name);
+    comparison.runs.push_back(side.runs.size());
+  }
+  comparison.workload =
+      fmt::format("{} {}, tier {}", first->rules.workload, first->rules.version, first->rules.tier);
+  for (const auto& [name, value] : set_up_of(*first)) {
+    std::vector<std::string> values;
+    for (const Side& side : sides) values.push_back(set_up_of(side.runs.front())[name]);
+    const bool same = std::all_of(values.begin(), values.end(),
+                                  [&](const std::string& other) { return other == value; });
+    if (!same) comparison.differences.emplace(name, std::move(values));
+  }
+  comparison.rows = metric_rows(sides);
+  if (first->training) comparison.convergence = convergence_rows(sides, target);
+  return comparison;
+}
+
+}  // namespace harness

@@ -1,0 +1,55 @@
+// Series of runs side by side: what differs between them, and how far their numbers lie apart.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/result/result.hpp"
+
+namespace harness {
+
+/// One set-up: runs of one workload that share everything but their seeds.
+struct Side {
+  std::string name{};  ///< as given: a file or a folder
+  std::vector<Result> runs{};
+};
+
+/// One quantity of all sides.
+struct ComparedRow {
+  std::string name{};
+  std::string unit{};
+  /// For each side the median over its runs (of a run: the median of its samples), with its
+  /// interval; empty where a side does not have it.
+  std::vector<std::optional<Interval>> values{};
+  /// Against the first side, by unpaired_shift() over the runs: a factor where `is_factor`, else a
+  /// difference. Empty for the first side, and where there is nothing to compare.
+  std::vector<std::optional<Interval>> changes{};
+  bool is_factor = true;
+  /// Why a side has no value, by its index.
+  std::map<std::size_t, std::string> notes{};
+};
+
+struct Comparison {
+  std::vector<std::string> names{};
+  std::vector<std::size_t> runs{};
+  std::string workload{};
+  /// What is not the same on all sides, name -> the value of each.
+  std::map<std::string, std::vector<std::string>> differences{};
+  std::vector<ComparedRow> rows{};
+  /// Convergence, of runs that train to a target: epochs, final quality, time.
+  std::vector<ComparedRow> convergence{};
+};
+
+/// Throws Error, with the exit code for "not comparable", for sides of other workloads or rules and
+/// for a side whose runs do not belong together; for runs that are not complete the code of an
+/// invalid file. `target`: quality to count the epochs to, by each run's curve; the runs' own when
+/// empty.
+Comparison compare_sides(const std::vector<Side>& sides, std::optional<double> target);
+
+std::string render_comparison(const Comparison& comparison);
+nlohmann::json to_json(const Comparison& comparison);
+
+}  // namespace harness
