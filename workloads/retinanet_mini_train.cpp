@@ -1,8 +1,6 @@
 // A RetinaNet small enough to be trained to its quality target in minutes, from random weights: the
 // same code and kernels as the full benchmark, on 128x128 scenes.
 #include "harness/run/registry.hpp"
-#include "kernels/runtime/allocator.hpp"
-#include "workloads/operator_infos.hpp"
 #include "workloads/retinanet_training.hpp"
 
 namespace harness::workloads {
@@ -19,14 +17,10 @@ TrainingSpec spec() {
 }
 
 WorkloadInfo info() {
-  return {"retinanet-mini-train",
-          "Training of a small RetinaNet on 128x128 scenes, from random weights to a target mAP.",
-          {"fp32", "bf16"},
-          kernels::allocator_names(),
-          training_settings("128x128", "1e-3", "1"),
-          operator_infos(),
-          {"retinanet-golden/1"},
-          true};
+  return training_info(
+      "retinanet-mini-train",
+      "Training of a small RetinaNet on 128x128 scenes, from random weights to a target mAP.",
+      "128x128", "1e-3", "1");
 }
 
 const RegisterWorkload registered(info, [] { return std::make_unique<RetinaNetTraining>(spec()); });

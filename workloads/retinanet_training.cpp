@@ -4,8 +4,6 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
-#include <cmath>
-#include <numbers>
 
 #include "harness/base/error.hpp"
 #include "harness/base/hash.hpp"
@@ -13,6 +11,7 @@
 #include "kernels/runtime/allocator.hpp"
 #include "kernels/runtime/threads.hpp"
 #include "workloads/detection_evaluation.hpp"
+#include "workloads/operator_infos.hpp"
 #include "workloads/retinanet/calibration.hpp"
 #include "workloads/retinanet/cost.hpp"
 #include "workloads/retinanet/golden.hpp"
@@ -49,15 +48,22 @@ bool detects(const WorkloadContext& context) { return context.quality_metric == 
 
 }  // namespace
 
-std::vector<SettingInfo> training_settings(const std::string& image_size,
-                                           const std::string& learning_rate,
-                                           const std::string& warmup_epochs) {
-  return {{"weights", "", "state dict saved by PyTorch: a backbone or the whole model", {}},
-          {"image-size", image_size, "HEIGHTxWIDTH the images are resized to", {}},
-          {"learning-rate", learning_rate, "Adam's rate after the warm-up", {}},
-          {"warmup-epochs", warmup_epochs, "epochs of linear warm-up", {}},
-          {"repeat-batch", "no", "train on the first batch again and again", {"no", "yes"}},
-          {"workers", "2", "threads that decode pictures ahead of the step", {}}};
+WorkloadInfo training_info(const std::string& name, const std::string& summary,
+                           const std::string& image_size, const std::string& learning_rate,
+                           const std::string& warmup_epochs) {
+  return {name,
+          summary,
+          {"fp32", "bf16"},
+          kernels::allocator_names(),
+          {{"weights", "", "state dict saved by PyTorch: a backbone or the whole model", {}},
+           {"image-size", image_size, "HEIGHTxWIDTH the images are resized to", {}},
+           {"learning-rate", learning_rate, "Adam's rate after the warm-up", {}},
+           {"warmup-epochs", warmup_epochs, "epochs of linear warm-up", {}},
+           {"repeat-batch", "no", "train on the first batch again and again", {"no", "yes"}},
+           {"workers", "2", "threads that decode pictures ahead of the step", {}}},
+          operator_infos(),
+          {"retinanet-golden/1"},
+          true};
 }
 
 RetinaNetTraining::Settings RetinaNetTraining::parse_settings(
@@ -224,7 +230,7 @@ StepStats RetinaNetTraining::step() {
   }
   {
     const Phase phase = context().phase("optimizer");
-    adam_step_(adam_, learning_rate());
+    adam_step_(adam_, learning_rate().at(iteration_));
     kernels::clear_gradients(adam_);
   }
   ++iteration_;
@@ -256,19 +262,10 @@ Quality RetinaNetTraining::evaluate() {
   return quality;
 }
 
-// Linear from warmup_factor during the first epochs, then by the schedule.
-double RetinaNetTraining::learning_rate() const {
+LearningRate RetinaNetTraining::learning_rate() const {
   const auto epoch = static_cast<double>(steps_per_epoch());
-  const double warmup = settings_.warmup_epochs * epoch;
-  const auto iteration = static_cast<double>(iteration_);
-  if (iteration < warmup) {
-    const double share = iteration / warmup;
-    return settings_.learning_rate * (spec_.warmup_factor * (1 - share) + share);
-  }
-  const double end = static_cast<double>(context().max_epochs) * epoch;
-  if (spec_.schedule == Schedule::kConstant || end <= warmup) return settings_.learning_rate;
-  const double share = std::min(1.0, (iteration - warmup) / (end - warmup));
-  return settings_.learning_rate * 0.5 * (1 + std::cos(std::numbers::pi * share));
+  return {spec_.schedule, settings_.learning_rate, settings_.warmup_epochs * epoch,
+          static_cast<double>(context().max_epochs) * epoch};
 }
 
 void RetinaNetTraining::save_state(const std::filesystem::path& file) const {
@@ -297,7 +294,7 @@ std::map<std::string, std::string> RetinaNetTraining::hyperparameters() const {
       {"opt_base_learning_rate", settings.at("learning-rate")},
       {"opt_weight_decay", "0"},
       {"opt_learning_rate_warmup_epochs", settings.at("warmup-epochs")},
-      {"opt_learning_rate_warmup_factor", spec_.warmup_factor == 0 ? "0" : "0.001"},
+      {"opt_learning_rate_warmup_factor", "0.001"},  // kWarmupFactor
       {"gradient_accumulation_steps", "1"},
       {"global_batch_size", std::to_string(context().batch_size)},
       {"num_classes", std::to_string(spec_.classes)},

@@ -8,17 +8,12 @@
 #include "kernels/optimizer.hpp"
 #include "workloads/data/data_source.hpp"
 #include "workloads/detection_batches.hpp"
+#include "workloads/learning_rate.hpp"
 #include "workloads/retinanet/architecture.hpp"
 #include "workloads/retinanet/model.hpp"
 #include "workloads/torch_workload.hpp"
 
 namespace harness::workloads {
-
-/// How the learning rate goes on after a linear warm-up.
-enum class Schedule {
-  kConstant,  ///< MLPerf's
-  kCosine,    ///< down to zero at the end of the last epoch; constant where no epochs are planned
-};
 
 /// What tells one training from another.
 struct TrainingSpec {
@@ -26,16 +21,15 @@ struct TrainingSpec {
   int classes = 264;
   std::string scenes{};  ///< name of the default data's scene set
   Schedule schedule = Schedule::kConstant;
-  double warmup_factor = 1e-3;  ///< share of the rate that the warm-up starts from
   /// Norms take their statistics from so many training pictures when the training begins; 0: they
   /// are what the weights say.
   std::int64_t calibration_images = 0;
 };
 
-/// The settings that every such workload understands, with the defaults given.
-std::vector<SettingInfo> training_settings(const std::string& image_size,
-                                           const std::string& learning_rate,
-                                           const std::string& warmup_epochs);
+/// What such a workload is, with the defaults of its settings.
+WorkloadInfo training_info(const std::string& name, const std::string& summary,
+                           const std::string& image_size, const std::string& learning_rate,
+                           const std::string& warmup_epochs);
 
 /// Quality metrics: "mAP", COCO's over the evaluation split; "golden-parity", the largest error of
 /// the kernels against golden data in tolerances.
@@ -76,7 +70,7 @@ class RetinaNetTraining : public TorchWorkload {
   void calibrate();
   BatchOptions batch_options() const;
   Batch next_batch();
-  double learning_rate() const;
+  LearningRate learning_rate() const;
 
   TrainingSpec spec_;
   Settings settings_;
