@@ -15,11 +15,15 @@ namespace {
 /// A run whose quality went along `curve`, a hundred seconds an epoch.
 Result trained(const std::vector<double>& curve, double step_seconds = 0.5) {
   Result run = sample_result();
+  static int runs = 0;
+  run.identity.uuid = std::to_string(++runs);
+  std::vector<double> elapsed;
+  for (std::size_t i = 1; i <= curve.size(); ++i) elapsed.push_back(100.0 * static_cast<double>(i));
   run.metrics = {
       sample_metric("time.step", "s", std::vector<double>(curve.size(), step_seconds), 0),
       sample_metric("time.epoch", "s", std::vector<double>(curve.size(), 90), 0),
       sample_metric("time.evaluation", "s", std::vector<double>(curve.size(), 10), 0),
-      sample_metric("quality.mAP", "1", curve, 0)};
+      sample_metric("time.elapsed", "s", elapsed, 0), sample_metric("quality.mAP", "1", curve, 0)};
   for (Metric& metric : run.metrics) {
     if (metric.tag == "quality.mAP") metric.direction = Direction::kHigher;
   }
@@ -28,6 +32,7 @@ Result trained(const std::vector<double>& curve, double step_seconds = 0.5) {
   run.quality->target = 0.5;
   run.training = TrainingReport{};
   run.training->epochs = static_cast<std::int64_t>(curve.size());
+  run.training->max_epochs = run.training->epochs;
   return run;
 }
 
@@ -138,10 +143,49 @@ TEST_CASE("a kernel that harms convergence is seen", "[compare]") {
   REQUIRE(quality.changes[1]->high);
   CHECK(*quality.changes[1]->high < 0);
   const ComparedRow& epochs = row(comparison.convergence, "epochs to 0.5");
-  CHECK(epochs.notes.at(1) == "5 of 5 runs never reached it");
+  CHECK(epochs.notes.at(1) == "5 of 5 never reached it");
   CHECK(*epochs.changes[1]->low > 0);
   CHECK_FALSE(row(comparison.convergence, "time to 0.5").values[1]);
   CHECK_THAT(render_comparison(comparison), Catch::Contains("differs"));
+}
+
+TEST_CASE("runs that diverge are slower than any that converge", "[compare]") {
+  const std::vector<double> good = {0.3, 0.4, 0.5};
+  Side diverged = series("diverged", std::vector<std::vector<double>>(6, {0.3}));
+  for (Result& run : diverged.runs) run.training->max_epochs = 3;
+  const Comparison comparison = compare_sides(
+      {series("good", std::vector<std::vector<double>>(6, good)), diverged}, std::nullopt);
+  const ComparedRow& epochs = row(comparison.convergence, "epochs to 0.5");
+  CHECK(epochs.changes[1]->center == 1);  // four, behind all, against three
+  CHECK(*epochs.changes[1]->low > 0);
+  CHECK(epochs.notes.at(1) == "6 of 6 never reached it, 6 diverged");
+  const ComparedRow& quality = row(comparison.convergence, "quality after epoch 3");
+  CHECK(quality.values[0]->center == 0.5);
+  CHECK_FALSE(quality.values[1]);
+  CHECK(quality.notes.at(1) == "6 of 6 diverged and have none");
+}
+
+TEST_CASE("what runs did not train far enough for is not compared", "[compare]") {
+  const std::vector<double> curve = {0.3, 0.4, 0.5};
+  SECTION("they stopped at a target of their own") {
+    Side stopped = series("stopped", std::vector<std::vector<double>>(6, curve));
+    for (Result& run : stopped.runs) run.training->target_reached = true;
+    const std::vector<double> longer = {0.3, 0.5, 0.6};
+    const Comparison comparison =
+        compare_sides({series("whole", std::vector<std::vector<double>>(6, longer)), stopped}, 0.6);
+    const ComparedRow& epochs = row(comparison.convergence, "epochs to 0.6");
+    CHECK_FALSE(epochs.changes[1]);
+    CHECK_THAT(epochs.notes.at(1), Catch::Contains("6 of 6 stopped at a target below") &&
+                                       Catch::Contains("not comparable"));
+  }
+  SECTION("they had fewer epochs to go") {
+    const std::vector<double> shorter = {0.3, 0.4};
+    const Comparison comparison =
+        compare_sides({series("whole", std::vector<std::vector<double>>(6, curve)),
+                       series("short", std::vector<std::vector<double>>(6, shorter))},
+                      0.5);
+    CHECK_FALSE(row(comparison.convergence, "epochs to 0.5").changes[1]);
+  }
 }
 
 TEST_CASE("epochs are counted to another target by each run's curve", "[compare]") {
@@ -161,6 +205,11 @@ TEST_CASE("what differs between the sides is named", "[compare]") {
   CHECK(comparison.differences.at("precision") == std::vector<std::string>{"fp32", "bf16"});
   CHECK(comparison.differences.at("processor")[0] == "Made-up 9000");
   CHECK(render_comparison(comparison).find('\x1b') == std::string::npos);
+  other.runs[0].settings.effective["set"]["new"] = "1";  // which the first side does not know
+  other.runs[0].status.mistrusted = true;
+  const Comparison again = compare_sides({series("fp32", {{0.3, 0.5}}), other}, {});
+  CHECK(again.differences.at("set new") == std::vector<std::string>{"absent", "1"});
+  CHECK_THAT(render_comparison(again), Catch::Contains("bf16  (1 run: 1 mistrusted)"));
 }
 
 TEST_CASE("what cannot be compared is refused", "[compare]") {
@@ -185,6 +234,14 @@ TEST_CASE("what cannot be compared is refused", "[compare]") {
   SECTION("a run that was stopped") {
     bad.runs[1].status.state = RunState::kAborted;
     CHECK_THAT(refusal({good, bad}), Catch::Contains("was stopped"));
+  }
+  SECTION("a run twice") {
+    bad.runs[1].identity.uuid = good.runs[0].identity.uuid;
+    CHECK_THAT(refusal({good, bad}), Catch::Contains("is there twice"));
+  }
+  SECTION("more runs than an interval is computed for") {
+    bad.runs.resize(301, bad.runs[0]);
+    CHECK_THAT(refusal({good, bad}), Catch::Contains("bad: 301 runs"));
   }
   SECTION("nothing") {
     bad.runs.clear();

@@ -128,7 +128,9 @@ TEST_CASE("targets and epochs that make no sense are refused", "[training][cli]"
   const Outcome no_epochs = run_harness(training(out, {"--runs", "1", "--set", "epoch-steps=0"}));
   CHECK(no_epochs.code == 1);
   CHECK(error_lines(no_epochs) ==
-        std::vector<std::string>{"harness: run: the workload has no epochs to train in"});
+        std::vector<std::string>{
+            "harness: run: the workload has no epochs to train in (choose another tier)"});
+  CHECK_FALSE(fs::exists(out / "series.state"));
   // Nothing was measured, so nothing is left to go on with.
   check_one_error(run_harness({"run", "--resume", out.string()}), 1, "no unfinished series");
   check_one_error(run_harness({"run", "--resume", out.string(), "--runs", "3"}), 1,
@@ -182,7 +184,7 @@ TEST_CASE("an interrupted series says so and goes on where it was", "[training][
   process.signal(SIGINT);
   const Outcome stopped = process.wait();
   CHECK(stopped.code == 2);
-  CHECK_THAT(stopped.err, Catch::Contains("--resume " + out.path().string()));
+  CHECK_THAT(stopped.err, Catch::Contains("--resume '" + out.path().string()));
   check_one_error(run_harness(training(out.path())), 1, "an unfinished series lies there");
   const Outcome outcome = run_harness({"run", "--resume", out.path().string()});
   CAPTURE(outcome.out, outcome.err);
@@ -193,6 +195,32 @@ TEST_CASE("an interrupted series says so and goes on where it was", "[training][
     CHECK(results[i]["identity"]["run_index"] == i + 1);
     CHECK(results[i]["status"]["state"] == "valid");
   }
+  CHECK(is_clean(out.path()));
+}
+
+TEST_CASE("a run that has its result is never measured again", "[training][cli][kill]") {
+  const TemporaryFolder out;
+  // As if killed between the result and the end of the series.
+  const auto arguments = training(out.path(), {"--runs", "2"});
+  REQUIRE(run_harness(arguments).code == 0);
+  const std::vector<json> before = results_in(out.path());
+  json state = {{"format", "harness-series/1"},
+                {"program", run_harness({"--version"}).out},
+                {"arguments", std::vector<std::string>(arguments.begin() + 1, arguments.end())},
+                {"series_id", before[0]["identity"]["series_id"]},
+                {"seed", 1},
+                {"working_folder", "/"}};
+  std::string program = state["program"];
+  program.pop_back();  // the newline
+  state["program"] = program;
+  std::ofstream(out / "series.state") << state;
+  std::ofstream(out / "notes.json") << "{}";  // of somebody else
+  const Outcome outcome = run_harness({"run", "--resume", out.path().string()});
+  CAPTURE(outcome.out, outcome.err);
+  CHECK(outcome.code == 0);
+  CHECK_THAT(outcome.out, Catch::Contains("2 results in"));
+  fs::remove(out / "notes.json");
+  CHECK(results_in(out.path()) == before);
   CHECK(is_clean(out.path()));
 }
 
@@ -253,8 +281,23 @@ TEST_CASE("a saved state that is damaged or of another run is refused by name", 
     CHECK_THAT(last_error(resume()), Catch::Contains("its SHA-256 differs"));
   }
   SECTION("the workload's state is gone") {
+    const fs::path samples = files_ending(out.path(), ".jsonl").at(0);
+    const auto size = fs::file_size(samples);
     fs::remove(state);
     CHECK(resume().code == 1);
+    CHECK(fs::file_size(samples) == size);  // what was measured stays, whatever is refused
+  }
+  SECTION("numbers that cannot be") {
+    json other = saved;
+    other["training"]["epoch"] = -5;
+    write(header, other.dump());
+    CHECK_THAT(last_error(resume()), Catch::Contains("is damaged"));
+  }
+  SECTION("a series that leads elsewhere") {
+    json other = json::parse(read_file(out / "series.state", 1 << 20));
+    other["series_id"] = "../../somewhere";
+    write(out / "series.state", other.dump());
+    CHECK_THAT(last_error(resume()), Catch::Contains("is damaged"));
   }
   SECTION("the samples are gone") {
     fs::remove(files_ending(out.path(), ".jsonl").at(0));

@@ -38,7 +38,7 @@ LineFile::LineFile(const std::filesystem::path& path, std::string line_name, std
       last != '\n') {
     refuse("is shorter than it was, or has other lines");
   }
-  if (::ftruncate(fd_, size_) != 0) refuse(std::strerror(errno));
+  has_more_ = status.st_size > size_;
 }
 
 LineFile::~LineFile() {
@@ -46,6 +46,13 @@ LineFile::~LineFile() {
 }
 
 void LineFile::append(std::string_view line) {
+  if (has_more_) {
+    if (::ftruncate(fd_, size_) != 0) {
+      throw Error(printable(path_.string()),
+                  fmt::format("cannot be cut: {}", std::strerror(errno)));
+    }
+    has_more_ = false;
+  }
   std::string text(line);
   text += '\n';
   std::string_view rest = text;

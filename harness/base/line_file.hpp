@@ -18,8 +18,9 @@ class LineFile {
   /// Creates `path`, which must not exist: files of two runs are never mixed. `line_name` is what
   /// messages call a line ("a sample").
   LineFile(const std::filesystem::path& path, std::string line_name);
-  /// Goes on in a file that an earlier process of the same run wrote: keeps its first `size` bytes,
-  /// which end a line. Throws Error for a file that has fewer.
+  /// Goes on in a file that an earlier process of the same run wrote, behind its first `size`
+  /// bytes, which end a line; what is behind them goes with the first append(), no sooner. Throws
+  /// Error for a file that has fewer.
   LineFile(const std::filesystem::path& path, std::string line_name, std::uint64_t size);
   ~LineFile();
   LineFile(const LineFile&) = delete;
@@ -39,6 +40,7 @@ class LineFile {
   std::string line_name_;
   int fd_ = -1;
   off_t size_ = 0;
+  bool has_more_ = false;  ///< behind `size_`, from the process before
 };
 
 }  // namespace harness

@@ -1,12 +1,13 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "harness/base/print.hpp"
 #include "harness/base/text.hpp"
 #include "harness/commands/command.hpp"
 #include "harness/commands/options.hpp"
+#include "harness/commands/result_folder.hpp"
 #include "harness/report/comparison.hpp"
 #include "harness/result/result_file.hpp"
 
@@ -26,9 +27,7 @@ Side read_side(const std::string& path) {
   for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
     if (entry.path().extension() == ".json") side.runs.push_back(read_result_file(entry.path()));
   }
-  std::sort(side.runs.begin(), side.runs.end(), [](const Result& a, const Result& b) {
-    return a.identity.started_at < b.identity.started_at;
-  });
+  side.runs = one_per_run(std::move(side.runs));
   return side;
 }
 
@@ -50,8 +49,10 @@ ExitCode compare_command(const Arguments& arguments) {
   std::vector<Side> sides;
   for (const std::string& path : options.words()) sides.push_back(read_side(path));
   const Comparison comparison = compare_sides(sides, options.number("quality-target"));
-  print_out(options.flag("json") ? to_json(comparison).dump(2) + "\n"
-                                 : render_comparison(comparison));
+  print_out(
+      options.flag("json")
+          ? to_json(comparison).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"
+          : render_comparison(comparison));
   return ExitCode::kOk;
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <iterator>
+#include <map>
 
 #include "harness/base/files.hpp"
 #include "harness/base/print.hpp"
@@ -8,11 +9,11 @@
 #include "harness/commands/command.hpp"
 #include "harness/commands/measure.hpp"
 #include "harness/commands/output.hpp"
+#include "harness/commands/result_folder.hpp"
 #include "harness/commands/run_options.hpp"
 #include "harness/commands/series.hpp"
 #include "harness/commands/series_state.hpp"
 #include "harness/report/series_summary.hpp"
-#include "harness/result/result_file.hpp"
 #include "harness/run/interrupt.hpp"
 #include "harness/run/plan.hpp"
 
@@ -50,64 +51,75 @@ ExitCode run_once(const RunInvocation& invocation, RunPlan& plan, const SeriesPo
   return code;
 }
 
-void print_series(const std::string& series_id, const fs::path& out) {
-  std::vector<Result> runs;
-  for (const fs::directory_entry& entry : fs::directory_iterator(out)) {
-    if (entry.path().extension() != ".json") continue;
-    Result run = read_result_file(entry.path());
-    if (run.identity.series_id == series_id) runs.push_back(std::move(run));
-  }
-  std::sort(runs.begin(), runs.end(), [](const Result& a, const Result& b) {
-    return a.identity.run_index < b.identity.run_index;
-  });
-  print_out(fmt::format("series   {} ({} results in {})\n{}", series_id, runs.size(), out.string(),
-                        render_training_series(runs)));
+ExitCode measure_run(const RunInvocation& invocation, RunPlan& plan, const SeriesState& state,
+                     std::int64_t index, const fs::path& out) {
+  const SeriesPosition position{state.series_id(), index, plan.runs};
+  if (plan.runs == 1) return run_once(invocation, plan, position, out);
+  print_out(fmt::format("run {} of {}\n", index, plan.runs));
+  flush_out();
+  const ExitCode code =
+      run_child(state.arguments(), {position, series_seed(state.seed(), index), out});
+  print_out("\n");
+  return code;
 }
 
-/// Forgets a series of which nothing was measured: the next try need not go on with it.
-bool nothing_to_resume(SeriesState& state, const fs::path& out) {
-  if (state.any_finished() || find_checkpoint(out, state.series_id(), 1)) return false;
-  state.complete();
-  return true;
-}
-
+/// The series from its first run without a result on. A run counts as done when its result says
+/// so: whatever was killed in between cannot make it count twice.
 ExitCode run_all(const RunInvocation& invocation, RunPlan& plan, SeriesState& state,
                  const fs::path& out) {
-  ExitCode worst = ExitCode::kOk;
-  for (std::int64_t index = 1; index <= plan.runs; ++index) {
-    if (state.is_finished(index)) continue;
-    const SeriesPosition position{state.series_id(), index, plan.runs};
-    ExitCode code = ExitCode::kOk;
-    if (plan.runs == 1) {
-      try {
-        code = run_once(invocation, plan, position, out);
-      } catch (const std::exception&) {
-        nothing_to_resume(state, out);
-        throw;
-      }
-    } else {
-      print_out(fmt::format("run {} of {}\n", index, plan.runs));
-      flush_out();
-      code = run_child(state.arguments(), {position, series_seed(state.seed(), index), out});
-      print_out("\n");
+  std::map<std::int64_t, ExitCode> codes;
+  for (const Result& result : results_of_series(out, state.series_id())) {
+    if (was_stopped(result)) continue;
+    const std::int64_t index = result.identity.run_index;
+    codes[index] = exit_code(result.status, invocation.strict);
+    if (const auto left = find_checkpoint(out, state.series_id(), index)) {
+      remove_checkpoint(out, left->stem);
     }
-    if (code == ExitCode::kUsage || code == ExitCode::kAborted) {
-      if (code == ExitCode::kUsage && nothing_to_resume(state, out)) return code;
-      print_err(fmt::format("harness run --resume {} goes on from here\n", out.string()));
+  }
+  for (std::int64_t index = 1; index <= plan.runs; ++index) {
+    if (codes.contains(index)) continue;
+    // A new series of which nothing was measured is forgotten: the next try need not go on with it.
+    const auto nothing_yet = [&] {
+      return !state.resumed() && codes.empty() && !find_checkpoint(out, state.series_id(), index);
+    };
+    ExitCode code = ExitCode::kOk;
+    try {
+      code = measure_run(invocation, plan, state, index, out);
+    } catch (const std::exception&) {
+      if (nothing_yet()) state.complete();
+      throw;
+    }
+    if (code == ExitCode::kUsage && nothing_yet()) {
+      state.complete();
       return code;
     }
-    state.finish(index);
-    if (worst == ExitCode::kOk) worst = code;
+    if (code == ExitCode::kUsage || code == ExitCode::kAborted) {
+      print_err(
+          fmt::format("to go on from here: harness run --resume '{}'\n", printable(out.string())));
+      return code;
+    }
+    codes[index] = code;
   }
   state.complete();
-  if (plan.runs > 1) print_series(state.series_id(), out);
-  return worst;
+  if (plan.runs > 1) {
+    const std::vector<Result> runs = results_of_series(out, state.series_id());
+    print_out(fmt::format("series   {} ({} in {})\n{}", state.series_id(),
+                          format_count(std::ssize(runs), "result"), printable(out.string()),
+                          render_training_series(runs)));
+  }
+  for (const auto& [index, code] : codes) {
+    if (code != ExitCode::kOk) return code;
+  }
+  return ExitCode::kOk;
 }
 
-ExitCode resume(const fs::path& out) {
+ExitCode resume(const fs::path& folder) {
+  const fs::path out = fs::absolute(folder);
   SeriesState state(out);
+  state.enter_working_folder();
   std::optional<RunInvocation> invocation = parse_run_options(state.arguments());
-  if (!invocation) throw Error("--resume " + out.string(), "the series has no arguments");
+  if (!invocation)
+    throw Error("--resume " + printable(out.string()), "the series has no arguments");
   invocation->request.drawn_seed = state.seed();
   RunPlan plan = make_plan(invocation->request, home_folder());
   return run_all(*invocation, plan, state, out);

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "harness/base/error.hpp"
@@ -24,13 +25,21 @@ constexpr const char* kName = "series.state";
 constexpr const char* kFormat = "harness-series/1";
 constexpr std::size_t kLargest = 1 << 20;
 
+bool is_uuid(const std::string& text) {
+  return text.size() == 36 && text.find_first_not_of("0123456789abcdef-") == std::string::npos;
+}
+
 std::string shown(const fs::path& folder) { return printable((folder / kName).string()); }
 
 }  // namespace
 
 SeriesState::SeriesState(const fs::path& folder, const Arguments& arguments,
                          const std::string& series_id, std::uint32_t seed)
-    : folder_(folder), arguments_(arguments), series_id_(series_id), seed_(seed) {
+    : folder_(folder),
+      arguments_(arguments),
+      series_id_(series_id),
+      seed_(seed),
+      working_folder_(fs::current_path().string()) {
   lock();
   std::error_code ignored;
   if (fs::exists(folder_ / kName, ignored)) {
@@ -41,7 +50,7 @@ SeriesState::SeriesState(const fs::path& folder, const Arguments& arguments,
   write();
 }
 
-SeriesState::SeriesState(const fs::path& folder) : folder_(folder) {
+SeriesState::SeriesState(const fs::path& folder) : folder_(folder), resumed_(true) {
   std::error_code ignored;
   if (!fs::exists(folder_ / kName, ignored)) {
     throw Error("--resume " + printable(folder_.string()), "no unfinished series lies there",
@@ -59,8 +68,13 @@ SeriesState::SeriesState(const fs::path& folder) : folder_(folder) {
     }
     arguments_ = document.at("arguments").get<Arguments>();
     series_id_ = document.at("series_id");
-    seed_ = document.at("seed");
-    finished_ = document.at("finished").get<std::set<std::int64_t>>();
+    working_folder_ = document.at("working_folder");
+    const std::int64_t seed = document.at("seed");
+    // The name goes into those of files, the seed into 32 bits.
+    if (!is_uuid(series_id_) || seed < 0 || seed > std::numeric_limits<std::uint32_t>::max()) {
+      throw Error(shown(folder_), "is damaged: no such series or seed", "start a new series");
+    }
+    seed_ = static_cast<std::uint32_t>(seed);
   } catch (const json::exception& error) {
     ::close(lock_);
     throw Error(shown(folder_), "is damaged: " + printable(error.what()), "start a new series");
@@ -88,13 +102,18 @@ void SeriesState::lock() {
 void SeriesState::write() const {
   const json document = {{"format", kFormat},       {"program", version_line()},
                          {"arguments", arguments_}, {"series_id", series_id_},
-                         {"seed", seed_},           {"finished", finished_}};
-  write_file_atomically(folder_ / kName, document.dump(2) + "\n");
+                         {"seed", seed_},           {"working_folder", working_folder_}};
+  write_file_atomically(folder_ / kName,
+                        document.dump(2, ' ', true, json::error_handler_t::replace) + "\n");
 }
 
-void SeriesState::finish(std::int64_t index) {
-  finished_.insert(index);
-  write();
+void SeriesState::enter_working_folder() const {
+  std::error_code error;
+  fs::current_path(working_folder_, error);
+  if (!error) return;
+  throw Error("--resume " + printable(folder_.string()),
+              "the folder it was begun in cannot be entered: " + printable(working_folder_),
+              "its arguments may name files relative to that folder");
 }
 
 void SeriesState::complete() {

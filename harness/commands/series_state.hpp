@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <set>
 #include <string>
 
 #include "harness/commands/command.hpp"
@@ -28,12 +27,11 @@ class SeriesState {
   const Arguments& arguments() const { return arguments_; }  ///< of `harness run`, as typed
   const std::string& series_id() const { return series_id_; }
   std::uint32_t seed() const { return seed_; }  ///< of the first run
-  bool any_finished() const { return !finished_.empty(); }
-  bool is_finished(std::int64_t index) const { return finished_.contains(index); }
+  bool resumed() const { return resumed_; }
+  /// Goes to the folder that the series was begun in: names in its arguments may be relative to it.
+  void enter_working_folder() const;
 
-  /// Run `index` (1-based) has its result.
-  void finish(std::int64_t index);
-  /// All runs have: nothing is left to go on with.
+  /// All runs have their results: nothing is left to go on with.
   void complete();
 
  private:
@@ -44,7 +42,8 @@ class SeriesState {
   Arguments arguments_;
   std::string series_id_;
   std::uint32_t seed_ = 0;
-  std::set<std::int64_t> finished_;
+  std::string working_folder_;
+  bool resumed_ = false;
   int lock_ = -1;
 };
 

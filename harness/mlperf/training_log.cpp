@@ -91,7 +91,10 @@ TrainingLog::TrainingLog(const std::filesystem::path& path, const TrainingLogFac
 
 TrainingLog::TrainingLog(const std::filesystem::path& path, std::uint64_t size,
                          std::int64_t last_ms, const Workload& workload, LogClock clock)
-    : log_(path, size, last_ms, std::move(clock)), workload_(workload), cache_logged_(true) {}
+    : log_(path, size, last_ms, std::move(clock)),
+      workload_(workload),
+      cache_logged_(true),
+      stopped_(true) {}
 
 TrainingLog::~TrainingLog() {
   try {
@@ -132,6 +135,7 @@ void TrainingLog::log_disclosures(const TrainingLogFacts& facts) {
 }
 
 void TrainingLog::cache_cleared(bool complete, const std::string& reason) {
+  if (cache_logged_) return;  // of a run that goes on, its first process has said it
   cache_logged_ = true;
   log_.point("cache_clear", complete, reason.empty() ? json::object() : json({{"reason", reason}}));
 }
@@ -177,12 +181,13 @@ void TrainingLog::evaluation_begin(std::int64_t epoch) {
 
 void TrainingLog::evaluated(const Quality& quality, const EvaluationPoint& at) {
   const json place = {{"epoch_num", at.epoch}, {"samples_count", at.samples}};
-  // What is not a number has no form in JSON; the run ends for it anyway.
+  // What is not a number has no form in JSON; such an evaluation reaches no target.
   if (quality.value) log_.point("eval_accuracy", *quality.value, place);
   log_.end("eval_stop", place);
 }
 
 void TrainingLog::resumed(const Resumption& where) {
+  stopped_ = false;
   log_.point("harness_resumed", where.steps, {{"epoch_num", where.epoch}, {"at", where.at}});
 }
 

@@ -74,7 +74,7 @@ class TrainingLog : public Observer {
   const Workload& workload_;
   std::int64_t batch_size_ = 0;
   bool cache_logged_ = false;
-  bool stopped_ = false;
+  bool stopped_ = false;  ///< nothing more is to be logged; nor before resumed(), where one goes on
 };
 
 }  // namespace harness

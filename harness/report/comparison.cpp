@@ -27,6 +27,16 @@ std::string shown(const json& value) {
   return printable(value.is_string() ? value.get<std::string>() : value.dump(), 80);
 }
 
+/// Drawn from the seed, they differ from run to run as the seeds do.
+std::string weights_of(const Result& run) {
+  std::vector<std::string> list;
+  for (const Artifact& weights : run.weights) {
+    const bool drawn = weights.source.starts_with("seeded");
+    list.push_back(drawn ? "seeded" : weights.sha256.value_or(printable(weights.name, 60)));
+  }
+  return list.empty() ? "none" : join(list, ", ");
+}
+
 /// What a side's runs must share, and what is worth naming where sides differ.
 std::map<std::string, std::string> set_up_of(const Result& run) {
   std::map<std::string, std::string> facts;
@@ -52,16 +62,28 @@ std::map<std::string, std::string> set_up_of(const Result& run) {
   system("LibTorch", "/software/libtorch");
   system("oneDNN", "/software/onednn");
   system("compiler", "/build/compiler");
+  facts["weights"] = weights_of(run);
   facts["commit"] = run.identity.git_commit + (run.identity.git_dirty ? ", modified" : "");
   return facts;
 }
 
-void check_side(const Side& side) {
+constexpr std::size_t kMostRuns = 300;  ///< that an exact interval is computed for
+
+void check_side(const Side& side, std::set<std::string>& uuids) {
   if (side.runs.empty()) throw Error(printable(side.name), "holds no result of a run");
+  if (side.runs.size() > kMostRuns) {
+    throw Error(
+        printable(side.name),
+        fmt::format("{} runs, {} are the most a side may have", side.runs.size(), kMostRuns),
+        "give fewer");
+  }
   for (const Result& run : side.runs) {
     const std::string who = fmt::format("{}, run {}", side.name, run.identity.uuid.substr(0, 8));
     if (run.status.state == RunState::kDryRun) {
       not_comparable(who, "a dry run is no measurement", "leave it out");
+    }
+    if (!uuids.insert(run.identity.uuid).second) {
+      not_comparable(who, "is there twice", "a run says nothing when compared with itself");
     }
     const bool stopped = run.status.state == RunState::kAborted && !missed_target(run);
     if (stopped) not_comparable(who, "was stopped before its end", "leave it out");
@@ -71,6 +93,23 @@ void check_side(const Side& side) {
                      "give each set-up a folder of its own");
     }
   }
+}
+
+/// What makes a side's numbers doubtful; empty when nothing does.
+std::string doubts_of(const Side& side) {
+  std::size_t invalid = 0;
+  std::size_t missed = 0;
+  std::size_t mistrusted = 0;
+  for (const Result& run : side.runs) {
+    invalid += run.status.state == RunState::kInvalid ? 1 : 0;
+    missed += missed_target(run) ? 1 : 0;
+    mistrusted += run.status.mistrusted ? 1 : 0;
+  }
+  std::vector<std::string> doubts;
+  if (invalid > 0) doubts.push_back(fmt::format("{} INVALID", invalid));
+  if (missed > 0) doubts.push_back(fmt::format("{} missed the target", missed));
+  if (mistrusted > 0) doubts.push_back(fmt::format("{} mistrusted", mistrusted));
+  return join(doubts, ", ");
 }
 
 /// The median of a metric in each run that has one.
@@ -154,8 +193,9 @@ std::vector<ComparedRow> metric_rows(const std::vector<Side>& sides) {
 Comparison compare_sides(const std::vector<Side>& sides, std::optional<double> target) {
   Comparison comparison;
   const Result* first = nullptr;
+  std::set<std::string> uuids;
   for (const Side& side : sides) {
-    check_side(side);
+    check_side(side, uuids);
     const Result& run = side.runs.front();
     if (first == nullptr) first = &run;
     if (run.rules.workload != first->rules.workload) {
@@ -170,14 +210,25 @@ Comparison compare_sides(const std::vector<Side>& sides, std::optional<double> t
     }
     comparison.names.push_back(side.name);
     comparison.runs.push_back(side.runs.size());
+    comparison.doubts.push_back(doubts_of(side));
   }
   comparison.workload =
       fmt::format("{} {}, tier {}", first->rules.workload, first->rules.version, first->rules.tier);
-  for (const auto& [name, value] : set_up_of(*first)) {
+  std::vector<std::map<std::string, std::string>> set_ups;
+  std::set<std::string> facts;
+  for (const Side& side : sides) {
+    set_ups.push_back(set_up_of(side.runs.front()));
+    for (const auto& [name, value] : set_ups.back()) facts.insert(name);
+  }
+  for (const std::string& name : facts) {
     std::vector<std::string> values;
-    for (const Side& side : sides) values.push_back(set_up_of(side.runs.front())[name]);
-    const bool same = std::all_of(values.begin(), values.end(),
-                                  [&](const std::string& other) { return other == value; });
+    for (const auto& set_up : set_ups) {
+      const auto found = set_up.find(name);
+      values.push_back(found == set_up.end() ? "absent" : found->second);
+    }
+    const bool same = std::all_of(values.begin(), values.end(), [&](const std::string& value) {
+      return value == values.front();
+    });
     if (!same) comparison.differences.emplace(name, std::move(values));
   }
   comparison.rows = metric_rows(sides);

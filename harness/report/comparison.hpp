@@ -35,6 +35,8 @@ struct ComparedRow {
 struct Comparison {
   std::vector<std::string> names{};
   std::vector<std::size_t> runs{};
+  /// For each side how many runs are invalid, missed their target or are mistrusted; empty: none.
+  std::vector<std::string> doubts{};
   std::string workload{};
   /// What is not the same on all sides, name -> the value of each.
   std::map<std::string, std::vector<std::string>> differences{};
@@ -43,10 +45,9 @@ struct Comparison {
   std::vector<ComparedRow> convergence{};
 };
 
-/// Throws Error, with the exit code for "not comparable", for sides of other workloads or rules and
-/// for a side whose runs do not belong together; for runs that are not complete the code of an
-/// invalid file. `target`: quality to count the epochs to, by each run's curve; the runs' own when
-/// empty.
+/// Throws Error, with the exit code for "not comparable", for sides of other workloads or rules, a
+/// side whose runs do not belong together, runs that are not complete and a run that is there
+/// twice. `target`: quality to count the epochs to, by each run's curve; the runs' own when empty.
 Comparison compare_sides(const std::vector<Side>& sides, std::optional<double> target);
 
 std::string render_comparison(const Comparison& comparison);

@@ -94,8 +94,9 @@ json rows_json(const std::vector<ComparedRow>& rows) {
 std::string render_comparison(const Comparison& comparison) {
   std::string text = comparison.workload + "\n\n";
   for (std::size_t i = 0; i < comparison.names.size(); ++i) {
-    text += fmt::format("  {:<3}{}  ({})\n", letter(i), printable(comparison.names[i], 80),
-                        format_count(static_cast<long long>(comparison.runs[i]), "run"));
+    text += fmt::format("  {:<3}{}  ({}{}{})\n", letter(i), printable(comparison.names[i], 80),
+                        format_count(static_cast<long long>(comparison.runs[i]), "run"),
+                        comparison.doubts[i].empty() ? "" : ": ", comparison.doubts[i]);
   }
   text += "\ndiffers between them\n";
   if (comparison.differences.empty()) text += "  nothing but the seeds\n";
@@ -120,6 +121,7 @@ json to_json(const Comparison& comparison) {
   return {{"workload", comparison.workload},
           {"sides", comparison.names},
           {"runs", comparison.runs},
+          {"doubts", comparison.doubts},
           {"differences", comparison.differences},
           {"convergence", rows_json(comparison.convergence)},
           {"performance", rows_json(comparison.rows)},

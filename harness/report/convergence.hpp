@@ -11,9 +11,11 @@ namespace harness {
 /// A run that came to its end without reaching its target.
 bool missed_target(const Result& run);
 
-/// Epochs and time until the target, and the quality after the last epoch that all runs trained.
-/// Every run counts: one that misses the target has one epoch more than it trained, which is the
-/// least it can have needed. Differences, by unpaired_shift().
+/// Epochs and time until `target` (the hardest of the sides' own when empty), and the quality after
+/// the last epoch that all runs trained. A run that came to its end without the target counts as
+/// slower than every one that reached it; where runs were stopped by a lower target of their own,
+/// or had fewer epochs to go, the change is left out and a note says so. Differences, by
+/// unpaired_shift().
 std::vector<ComparedRow> convergence_rows(const std::vector<Side>& sides,
                                           std::optional<double> target);
 

@@ -26,8 +26,9 @@ std::string cell(const Metric* metric, std::size_t index) {
 }  // namespace
 
 bool shown_by_epoch(const std::string& tag) {
-  return tag == "time.epoch" || tag == "time.evaluation" || tag == "time.to-quality" ||
-         tag == "epochs.to-quality" || tag.starts_with("quality.") || tag.starts_with("loss.");
+  return tag == "time.epoch" || tag == "time.evaluation" || tag == "time.elapsed" ||
+         tag == "time.to-quality" || tag == "epochs.to-quality" || tag.starts_with("quality.") ||
+         tag.starts_with("loss.");
 }
 
 std::string training_text(const Result& result) {

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <stdexcept>
 #include <utility>
 
 #include "harness/base/error.hpp"
@@ -72,6 +73,8 @@ Checkpoint read(const fs::path& path) {
     return checkpoint;
   } catch (const json::exception& error) {
     throw Error(shown, "is damaged: " + printable(error.what()), kStartAnew);
+  } catch (const std::out_of_range& error) {
+    throw Error(shown, std::string("is damaged: ") + error.what(), kStartAnew);
   }
 }
 

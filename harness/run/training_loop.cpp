@@ -24,7 +24,8 @@ class Loop {
         record_(record),
         state_(options.resume_from.value_or(TrainingState{})),
         table_(std::move(state_.metrics)),
-        seconds_before_(state_.seconds) {}
+        seconds_before_(state_.seconds),
+        saved_at_(state_.seconds) {}
 
   void run() {
     begin();
@@ -46,7 +47,8 @@ class Loop {
 
   void begin() {
     const std::int64_t steps = workload_.steps_per_epoch();
-    if (steps <= 0) throw Error("run", "the workload has no epochs to train in");
+    if (steps <= 0)
+      throw Error("run", "the workload has no epochs to train in", "choose another tier");
     steps_per_epoch_ = steps;
     for (Observer* observer : observers_) {
       observer->length({0, steps, 0, options_.max_epochs});
@@ -143,6 +145,7 @@ class Loop {
     put("time.epoch", "training in an epoch, all between its first step and its evaluation",
         training);
     put("time.evaluation", "evaluation after an epoch", evaluation);
+    put("time.elapsed", "on the clock when the epoch's evaluation was over", now());
     const auto put_quality = [&](const std::string& name, double value) {
       table_.put({"quality." + name,
                   "1",
@@ -218,9 +221,9 @@ class Loop {
   TrainingState state_;
   MetricTable table_;
   double seconds_before_;  ///< on the clock before this process
+  double saved_at_;        ///< on the clock
   double start_ = 0;       ///< by the clock, of this process
   double epoch_start_ = 0;
-  double saved_at_ = 0;
   std::int64_t steps_per_epoch_ = 0;
   bool ended_ = false;
   bool target_reached_ = false;

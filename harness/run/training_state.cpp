@@ -1,6 +1,7 @@
 #include "harness/run/training_state.hpp"
 
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -19,6 +20,16 @@ void add_to(Values& sums, const Values& values) {
 Values divided(Values sums, double count) {
   for (auto& [name, value] : sums) value /= count;
   return sums;
+}
+
+bool plausible(const TrainingState& state) {
+  constexpr std::int64_t kMostCounted = std::int64_t{1} << 53;
+  const EpochTotals& totals = state.totals;
+  const auto counts = [](std::int64_t value) { return value >= 0 && value <= kMostCounted; };
+  return state.epoch >= 1 && counts(state.epoch) && counts(state.steps) && counts(state.samples) &&
+         counts(totals.steps) && totals.steps <= state.steps && counts(totals.sum.samples) &&
+         state.seconds >= 0 && totals.seconds >= 0 && totals.seconds <= state.seconds &&
+         totals.sum.seconds >= 0;
 }
 
 }  // namespace
@@ -88,6 +99,7 @@ TrainingState training_state_from_json(const json& document) {
   for (const json& one : document.at("resumed")) {
     state.resumed.push_back(resumption_from_json(one));
   }
+  if (!plausible(state)) throw std::out_of_range("epochs, steps or times that cannot be");
   return state;
 }
 

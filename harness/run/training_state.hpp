@@ -33,7 +33,8 @@ struct TrainingState {
 };
 
 nlohmann::json to_json(const TrainingState& state);
-/// Throws nlohmann::json::exception where something is missing or of another type.
+/// Throws nlohmann::json::exception where something is missing or of another type,
+/// std::out_of_range for numbers that cannot be.
 TrainingState training_state_from_json(const nlohmann::json& document);
 
 }  // namespace harness

@@ -9,6 +9,8 @@ namespace harness {
 namespace {
 
 constexpr std::size_t kMost = 300;
+/// A probability that is the level itself must not hang on how it was rounded.
+constexpr double kSlack = 1e-12;
 
 // P(U <= u) for u = 0, 1, ... as far as it stays at or below `tail`, where U counts the pairs in
 // which the sample of the second side is the smaller one, both sides from one continuous
@@ -31,7 +33,7 @@ std::vector<double> lower_tail(std::size_t n, std::size_t m, double tail) {
   double sum = 0;
   for (const double count : ways) {
     sum += count;
-    if (sum > tail) break;
+    if (sum > tail * (1 + kSlack)) break;
     probabilities.push_back(sum);
   }
   return probabilities;

@@ -1,0 +1,55 @@
+#include "harness/commands/result_folder.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "harness/base/error.hpp"
+#include "harness/commands/output.hpp"
+#include "harness/result/result_file.hpp"
+
+namespace harness {
+
+namespace fs = std::filesystem;
+
+bool was_stopped(const Result& result) {
+  return exit_code(result.status, false) == ExitCode::kAborted;
+}
+
+std::vector<Result> one_per_run(std::vector<Result> results) {
+  std::map<std::pair<std::string, std::int64_t>, Result> best;
+  for (Result& result : results) {
+    const auto key = std::pair(result.identity.series_id, result.identity.run_index);
+    const auto known = best.find(key);
+    const auto rank = [](const Result& one) {
+      return std::pair(!was_stopped(one), one.identity.ended_at);
+    };
+    if (known == best.end() || rank(known->second) < rank(result)) {
+      best.insert_or_assign(key, std::move(result));
+    }
+  }
+  std::vector<Result> list;
+  for (auto& [key, result] : best) list.push_back(std::move(result));
+  std::stable_sort(list.begin(), list.end(), [](const Result& a, const Result& b) {
+    return std::pair(a.identity.started_at, a.identity.run_index) <
+           std::pair(b.identity.started_at, b.identity.run_index);
+  });
+  return list;
+}
+
+std::vector<Result> results_of_series(const fs::path& folder, const std::string& series_id) {
+  std::vector<Result> results;
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+    if (entry.path().extension() != ".json") continue;
+    try {
+      Result result = read_result_file(entry.path());
+      if (result.identity.series_id == series_id) results.push_back(std::move(result));
+    } catch (const Error&) {
+      continue;
+    }
+  }
+  return one_per_run(std::move(results));
+}
+
+}  // namespace harness

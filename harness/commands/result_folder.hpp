@@ -1,0 +1,24 @@
+// The runs that lie in a folder.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "harness/result/result.hpp"
+
+namespace harness {
+
+/// Of each run (series and index) one result: a complete one rather than one that was stopped, the
+/// latest of several; by start and index.
+std::vector<Result> one_per_run(std::vector<Result> results);
+
+/// The results of that series in `folder`, one a run. Files of others, and what cannot be read, are
+/// passed over: they are no part of it.
+std::vector<Result> results_of_series(const std::filesystem::path& folder,
+                                      const std::string& series_id);
+
+/// Whether somebody or something stopped the run before its end.
+bool was_stopped(const Result& result);
+
+}  // namespace harness
