@@ -119,6 +119,18 @@ TEST_CASE("a constraint that could not be decided is refused with path and reaso
   CHECK(error("closed", with("one_of", {1, "x"})) == "no error");
 }
 
+TEST_CASE("a text may be held against its beginning", "[rules]") {
+  const std::vector<Constraint> constraints = {
+      {"weights", "/weights/0/sha256", "starts_with", "7cdf", ""}};
+  const auto departures = [&](const json& sha256) {
+    return find_departures(constraints, {{"weights", {{{"sha256", sha256}}}}});
+  };
+  CHECK(departures("7cdf4587").empty());
+  CHECK(departures(7).size() == 1);
+  REQUIRE(departures("07cdf").size() == 1);
+  CHECK(departures("07cdf")[0].expected == R"(a text that begins with "7cdf")");
+}
+
 TEST_CASE("a rules file that is no JSON is one clear error", "[rules]") {
   const TemporaryFolder folder;
   fs::create_directories(folder / "rules");

@@ -34,6 +34,7 @@ bool holds(const Constraint& constraint, const json* actual) {
 std::string expectation(const Constraint& constraint) {
   if (constraint.op == "present") return "present";
   if (constraint.op == "equals") return constraint.value.dump();
+  if (constraint.op == "starts_with") return "a text that begins with " + constraint.value.dump();
   if (constraint.op == "one_of") return "one of " + constraint.value.dump();
   return (constraint.op == "at_least" ? "at least " : "at most ") + constraint.value.dump();
 }

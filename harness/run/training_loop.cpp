@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
+#include "harness/base/text.hpp"
 #include "harness/result/consistency.hpp"
 #include "harness/run/metric_table.hpp"
 
@@ -129,7 +130,7 @@ class Loop {
       end(StopReason::kCompleted, "");
     } else if (state_.epoch >= options_.max_epochs) {
       end(StopReason::kTargetMissed,
-          fmt::format("the target was not reached in {} epochs", options_.max_epochs));
+          "the target was not reached in " + format_count(options_.max_epochs, "epoch"));
     } else {
       ++state_.epoch;
       state_.totals = {};
