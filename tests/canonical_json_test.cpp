@@ -114,3 +114,12 @@ TEST_CASE("the digest covers everything but itself", "[canonical_json]") {
   document["inner"]["digest"] = "counts";
   CHECK(digest_of(document) != digest);
 }
+
+TEST_CASE("one member of the object itself may be left out", "[canonical_json]") {
+  const json input = {{"a", {{"a", 1}}}, {"b", 2}, {"c", json::array({{{"b", 3}}})}};
+  CHECK(canonical_json(input, "b") == R"({"a":{"a":1},"c":[{"b":3}]})");
+  CHECK(canonical_json(input, "a") == R"({"b":2,"c":[{"b":3}]})");
+  CHECK(canonical_json(input, "none") == canonical_json(input));
+  CHECK(canonical_json(json::array({"b"}), "b") == R"(["b"])");
+  CHECK(canonical_json({{"", 1}}) == R"({"":1})");
+}

@@ -96,6 +96,24 @@ TEST_CASE("a run leaves one valid result and its samples", "[cli]") {
   CHECK(run_harness({"validate", files_ending(out.path(), ".json").at(0).string()}).code == 0);
 }
 
+TEST_CASE("validate takes folders, and every result below them", "[cli]") {
+  const TemporaryFolder out;
+  CHECK(run_null(out / "a" / "b").code == 0);
+  CHECK(run_null(out / "c").code == 0);
+  std::ofstream(out / "note.txt") << "no result";
+  std::ofstream(out / "run.schema.json") << "{}";
+  const Outcome good = run_harness({"validate", out.path().string()});
+  CAPTURE(good.out, good.err);
+  CHECK(good.code == 0);
+  CHECK(std::count(good.out.begin(), good.out.end(), '\n') >= 2);
+  CHECK_THAT(good.out,
+             Catch::Contains("/a/b/") && Catch::Contains("/c/") && !Catch::Contains("schema"));
+  std::ofstream(out / "a" / "broken.json") << "{";
+  CHECK(run_harness({"validate", out.path().string()}).code == 1);
+  fs::create_directories(out / "empty");
+  check_one_error(run_harness({"validate", (out / "empty").string()}), 1, "holds no result file");
+}
+
 TEST_CASE("by default results go to a new folder under runs/", "[cli]") {
   const TemporaryFolder folder;
   const Outcome outcome =

@@ -222,7 +222,8 @@ TEST_CASE("submit writes a package and refuses to mix two", "[mlperf][cli]") {
     fs::copy(to, fs::path(folder) / "package", fs::copy_options::recursive);
   }
   const std::string file = series.files.front().string();
-  check_one_error(run_harness({"submit", file, "--to", to.string()}), 1, "--mlperf is missing");
+  check_one_error(run_harness({"submit", "--rehearsal", file, "--to", to.string()}), 1,
+                  "--rehearsal: means nothing without --mlperf");
   check_one_error(run_harness({"submit", "--mlperf", file}), 1, "--to: missing");
   check_one_error(run_harness({"submit", "--mlperf", file, "--to", (series.folder / "x").string()}),
                   1, "1 results given");

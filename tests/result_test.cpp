@@ -21,7 +21,11 @@ using namespace harness;  // NOLINT(google-build-using-namespace)
 using nlohmann::json;
 
 TEST_CASE("a result goes to JSON and back without loss", "[result]") {
-  const Result result = sample_result();
+  Result result = sample_result();
+  SECTION("as it was measured") {}
+  SECTION("as it was submitted") {
+    result.submission = {std::string(64, 'c'), {"/identity/command_line/0"}};
+  }
   const json document = to_json(result);
   const json again = to_json(result_from_json(document));
   CHECK(again == document);

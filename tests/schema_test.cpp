@@ -91,6 +91,17 @@ TEST_CASE("a schema that is missing or none is one clear error", "[schema]") {
                     Catch::Contains("not a JSON Schema"));
 }
 
+TEST_CASE_METHOD(Fixture, "a schema that changed is read again", "[schema]") {
+  CHECK(problems(R"({"name": "ab", "list": []})").empty());
+  std::ofstream(file()) << R"({"type": "array"})";
+  CHECK_FALSE(problems(R"({"name": "ab", "list": []})").empty());
+  CHECK(problems("[]").empty());
+  std::ofstream(file()) << R"({"type": 7})";
+  CHECK_THROWS_AS(problems("[]"), Error);
+  std::ofstream(file()) << kSchema;
+  CHECK(problems(R"({"name": "ab", "list": []})").empty());
+}
+
 TEST_CASE("a schema may refer to another one beside it", "[schema]") {
   const TemporaryFolder folder;
   // Both have definitions of the same name, and the other one refers to its own.

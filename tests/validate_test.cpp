@@ -137,7 +137,8 @@ TEST_CASE_METHOD(Fixture, "what is no result of a known kind and version says so
     return edited([&](json& document) { document["schema_version"] = version; });
   };
   CHECK(with_version("1.0.7").problems.empty());
-  CHECK(names(with_version("1.2.0"), "/schema_version", "use a newer harness"));
+  CHECK(with_version("1.1.0").problems.empty());
+  CHECK(names(with_version("1.3.0"), "/schema_version", "use a newer harness"));
   CHECK(names(with_version("2.0.0"), "/schema_version", "use a newer harness"));
   CHECK(names(with_version("0.9.0"), "/schema_version", "the harness that wrote it"));
   CHECK(names(with_version("one"), "/schema_version", "not of the form"));
@@ -218,6 +219,90 @@ TEST_CASE_METHOD(Fixture, "parts that disagree are named by path", "[validate]")
     CHECK(report.code == ExitCode::kInvalid);
     CHECK_THAT(report.verdict, Catch::Contains("not valid"));
   }
+}
+
+TEST_CASE_METHOD(
+    Fixture, "script in any text is refused or harmless, and no message carries control characters",
+    "[validate]") {
+  const std::string evil = "<img src=x onerror=alert(1)>\"'&\x1b]0;x\x07\n../../etc/passwd\u202e";
+  const json document = to_json(sample_result()).flatten();
+  int texts = 0;
+  for (const auto& [pointer, value] : document.items()) {
+    if (!value.is_string()) continue;
+    ++texts;
+    CAPTURE(pointer);
+    const auto report = edited([&, &at = pointer](json& d) { d[json::json_pointer(at)] = evil; });
+    CHECK(report.code == (report.problems.empty() ? ExitCode::kOk : ExitCode::kInvalid));
+    std::string said = report.verdict;
+    for (const SchemaProblem& problem : report.problems) said += problem.path + problem.reason;
+    CHECK(said.find_first_of("\x1b\x07\n") == std::string::npos);
+    // Names and identifiers take part in paths and comparisons: nothing of the kind is one.
+    const bool bound = pointer.starts_with("/workload/name") || pointer.ends_with("/uuid") ||
+                       pointer.ends_with("_at") || pointer.starts_with("/kernels/") ||
+                       pointer == "/kind" || pointer == "/notice" || pointer == "/status/state";
+    CHECK((!bound || !report.problems.empty()));
+  }
+  CHECK(texts > 40);
+}
+
+TEST_CASE_METHOD(Fixture, "numbers at the ends of what a double holds are judged like any other",
+                 "[validate]") {
+  const double values[] = {1e308,
+                           -1e308,
+                           1.7976931348623157e308,
+                           5e-324,
+                           2.2250738585072014e-308,
+                           -0.0,
+                           9007199254740991.0};
+  for (const double value : values) {
+    CAPTURE(value);
+    Result result = sample_result();
+    result.metrics[1] = sample_metric("loss.total", "1", std::vector<double>(60, value));
+    write_result_file(result, file());
+    CHECK(validate_result_file(file()).problems.empty());
+    CHECK(to_json(read_result_file(file())) == to_json(result));
+    // In the place of any number: whatever it is called, there is a report.
+    const json document = to_json(sample_result()).flatten();
+    for (const auto& [pointer, old] : document.items()) {
+      if (!old.is_number() || (value != 1e308 && value != 5e-324)) continue;
+      CAPTURE(pointer);
+      const auto report =
+          edited([&, &at = pointer](json& d) { d[json::json_pointer(at)] = value; });
+      CHECK(report.code == (report.problems.empty() ? ExitCode::kOk : ExitCode::kInvalid));
+    }
+  }
+  // One of a million digits is no double, and one beyond all bounds neither.
+  CHECK(names(with_text("[1e309]"), "", "not JSON"));
+  CHECK(with_text("[" + std::string(1 << 20, '9') + "]").code == ExitCode::kUsage);
+}
+
+TEST_CASE_METHOD(Fixture, "a million sound samples are read and judged", "[validate]") {
+  Result result = sample_result();
+  std::vector<double> values;
+  for (int i = 0; i < 1'000'000; ++i) values.push_back(1e-7 * (1 + i % 97 / 97.0));
+  result.metrics = {sample_metric("loss.total", "1", values)};
+  result.cost.reset();
+  write_result_file(result, file());
+  const ValidationReport report = validate_result_file(file());
+  CHECK(report.problems.empty());
+  CHECK(report.result.value_or(Result{}).metrics.at(0).summary.n == 999'998);
+}
+
+TEST_CASE_METHOD(Fixture, "what was redacted is there, and says what the file was", "[validate]") {
+  const auto submission = [&](const json& redacted) {
+    return edited([&](json& d) {
+      d["submission"] = {{"original_digest", std::string(64, 'c')}, {"redacted", redacted}};
+    });
+  };
+  CHECK(submission(json::array()).problems.empty());
+  CHECK(submission({"/identity/command_line/0", "/data/source"}).problems.empty());
+  for (const char* wrong : {"/identity/command_line/99", "/identity/command_line/x", "/none",
+                            "none", "/identity/command_line/99999999999999999999", "/~7"}) {
+    CAPTURE(wrong);
+    CHECK(names(submission(json::array({wrong})), "/submission/redacted/0", "points to nothing"));
+  }
+  CHECK(names(edited([](json& d) { d["submission"] = json::object(); }), "/submission",
+              "Missing required property 'original_digest'"));
 }
 
 TEST_CASE_METHOD(Fixture, "a million wrong samples cost neither memory nor patience",

@@ -62,6 +62,11 @@ std::u16string utf16(std::string_view text) {
   return units;
 }
 
+bool is_ascii(std::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
 std::string string_text(std::string_view text) {
   for (std::size_t position = 0; position < text.size();) next_code_point(text, position);
   constexpr std::string_view kHex = "0123456789abcdef";
@@ -141,6 +146,16 @@ void each_child(const json& value, const WriteChild& write_child) {
       }
       return;
     }
+    // Keys are kept in the order of their bytes, and for ASCII that is the order wanted.
+    bool ascii = true;
+    for (auto member = value.begin(); ascii && member != value.end(); ++member) {
+      ascii = is_ascii(member.key());
+    }
+    for (auto member = value.begin(); ascii && member != value.end(); ++member) {
+      at = member.key();
+      write_child(std::string_view(member.key()), *member);
+    }
+    if (ascii) return;
     std::vector<std::pair<std::u16string, json::const_iterator>> members;
     members.reserve(value.size());
     for (auto member = value.begin(); member != value.end(); ++member) {
@@ -159,7 +174,7 @@ void each_child(const json& value, const WriteChild& write_child) {
   }
 }
 
-void append_canonical(const json& value, std::string& out) {
+void append_canonical(const json& value, std::string_view left_out, std::string& out) {
   if (!value.is_structured()) {
     out += scalar_text(value);
     return;
@@ -167,10 +182,11 @@ void append_canonical(const json& value, std::string& out) {
   out += value.is_array() ? '[' : '{';
   bool first = true;
   each_child(value, [&](std::string_view key, const json& child) {
+    if (!left_out.empty() && value.is_object() && key == left_out) return;
     if (!first) out += ',';
     first = false;
     if (value.is_object()) out += string_text(key) + ':';
-    append_canonical(child, out);
+    append_canonical(child, {}, out);
   });
   out += value.is_array() ? ']' : '}';
 }
@@ -249,9 +265,9 @@ std::string number_text(double value) {
   return out;
 }
 
-std::string canonical_json(const json& value) {
+std::string canonical_json(const json& value, std::string_view left_out) {
   std::string out;
-  append_canonical(value, out);
+  append_canonical(value, left_out, out);
   return out;
 }
 

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 namespace harness {
 
@@ -14,8 +15,9 @@ std::string number_text(double value);
 /// units, numbers by number_text(), strings with the fewest escapes. Throws std::invalid_argument,
 /// naming the JSON pointer, for a number that is not finite, an integer beyond +-(2^53 - 1) (its
 /// double is not exact, so readers would disagree), or a string that is not UTF-8. Precondition:
-/// nested at most a few thousand deep.
-std::string canonical_json(const nlohmann::json& value);
+/// nested at most a few thousand deep. `left_out` names a member of the object `value` itself that
+/// is passed over.
+std::string canonical_json(const nlohmann::json& value, std::string_view left_out = {});
 
 /// The same data indented by two spaces, with every object or array that fits into one line on one
 /// line, and a newline at the end. Throws like canonical_json().

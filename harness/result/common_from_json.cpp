@@ -115,6 +115,10 @@ void read_common(const json& document, ResultCommon& common) {
   common.environment_after = document.at("environment").at("after");
   common.preparation = document.at("preparation");
   common.status = status_from(document.at("status"));
+  if (const auto submission = document.find("submission"); submission != document.end()) {
+    common.submission = {submission->at("original_digest"),
+                         submission->at("redacted").get<std::vector<std::string>>()};
+  }
 }
 
 }  // namespace harness

@@ -77,6 +77,10 @@ json identity_json(const Identity& identity) {
   return object;
 }
 
+json submission_json(const Submission& submission) {
+  return {{"original_digest", submission.original_digest}, {"redacted", submission.redacted}};
+}
+
 std::string why_missing(const std::string& why) { return why.empty() ? "no reason given" : why; }
 
 void put_bounds(json& object, const Interval& interval) {
@@ -128,6 +132,7 @@ json common_json(const ResultCommon& common, const char* kind, const char* versi
   };
   document["data"] = common.dataset ? artifact_json(*common.dataset) : json();
   if (!common.dataset) document["missing"]["data"] = "no data set was opened";
+  if (common.submission) document["submission"] = submission_json(*common.submission);
   return document;
 }
 

@@ -34,6 +34,7 @@ void put_bounds(nlohmann::json& object, const Interval& interval);
 nlohmann::json interval_json(const Interval& interval);
 nlohmann::json quality_json(const QualityReport& report);
 nlohmann::json identity_json(const Identity& identity);
+nlohmann::json submission_json(const Submission& submission);
 
 template <class T>
 std::optional<T> optional_of(const nlohmann::json& object, const char* key) {

@@ -18,8 +18,10 @@ using nlohmann::json;
 // which another library version may round otherwise.
 constexpr double kSlack = 1e-9;
 
+// Ratios of a file's own numbers may overflow, however finite those are.
 std::string shown(const std::optional<double>& value) {
-  return value ? number_text(*value) : "null";
+  if (!value) return "null";
+  return std::isfinite(*value) ? number_text(*value) : "a number beyond all bounds";
 }
 
 void check_identity(const Identity& identity, ProblemList& problems) {
@@ -53,6 +55,18 @@ void check_status(const Status& status, ProblemList& problems) {
                   "invalid, without a violation");
   problems.expect(status.mistrusted != status.mistrust_reasons.empty(), "/status/mistrusted",
                   status.mistrusted ? "true, without a reason" : "false, with reasons listed");
+}
+
+void check_submission(const Submission& submission, const json& document, ProblemList& problems) {
+  for (std::size_t i = 0; i < submission.redacted.size(); ++i) {
+    bool there = false;
+    try {
+      there = document.contains(json::json_pointer(submission.redacted[i]));
+    } catch (const json::exception&) {
+      there = false;  // no pointer at all
+    }
+    problems.expect(there, fmt::format("/submission/redacted/{}", i), "points to nothing here");
+  }
 }
 
 /// Looks for nulls without a reason.
@@ -118,6 +132,7 @@ class NullFinder {
 }  // namespace
 
 bool nearly_equal(double a, double b) {
+  if (!std::isfinite(a) || !std::isfinite(b)) return a == b;
   return std::abs(a - b) <= kSlack * std::max(std::abs(a), std::abs(b));
 }
 
@@ -144,6 +159,7 @@ void check_common(const ResultCommon& common, const json& document, ProblemList&
   check_identity(common.identity, problems);
   check_division(common, problems);
   check_status(common.status, problems);
+  if (common.submission) check_submission(*common.submission, document, problems);
   NullFinder(document, problems).find();
 }
 

@@ -6,12 +6,7 @@
 namespace harness {
 
 std::string digest_of(const nlohmann::json& document) {
-  if (!document.is_object() || !document.contains("digest")) {
-    return sha256_hex(canonical_json(document));
-  }
-  nlohmann::json bare = document;
-  bare.erase("digest");
-  return sha256_hex(canonical_json(bare));
+  return sha256_hex(canonical_json(document, "digest"));
 }
 
 }  // namespace harness

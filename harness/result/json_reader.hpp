@@ -12,7 +12,7 @@ namespace harness {
 
 /// What a document may be at most. The defaults fit result files with a million samples.
 struct JsonLimits {
-  std::size_t file_bytes = std::size_t{64} << 20;
+  std::size_t file_bytes = std::size_t{96} << 20;
   std::size_t depth = 64;                     ///< arrays and objects within each other
   std::size_t string_bytes = 1 << 16;         ///< each string and each key
   std::size_t values = std::size_t{4} << 20;  ///< values of any kind, keys not counted

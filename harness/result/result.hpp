@@ -10,7 +10,7 @@
 
 namespace harness {
 
-inline constexpr const char* kResultSchemaVersion = "1.1.0";
+inline constexpr const char* kResultSchemaVersion = "1.2.0";
 
 struct CostReport {
   Cost cost{};

@@ -86,6 +86,12 @@ struct QualityReport {
   std::optional<std::int64_t> reached_at_step{};
 };
 
+/// What `harness submit` did to a file before it was shared.
+struct Submission {
+  std::string original_digest{};        ///< of the file as it was measured
+  std::vector<std::string> redacted{};  ///< JSON pointers of the texts that were changed
+};
+
 /// The part that all kinds share; each kind adds what it measured.
 struct ResultCommon {
   Identity identity{};
@@ -100,6 +106,7 @@ struct ResultCommon {
   nlohmann::json environment_after = nlohmann::json::object();
   nlohmann::json preparation = nlohmann::json::object();  ///< seconds of data, cache_clear, init
   Status status{};
+  std::optional<Submission> submission{};  ///< empty: the file is as it was measured
 };
 
 }  // namespace harness

@@ -4,7 +4,11 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <string_view>
+#include <utility>
 
 // valijson keeps one error for every broken item, without a limit: a hostile file with millions of
 // wrong items would cost gigabytes. Its own list is therefore put aside under another name, and
@@ -73,10 +77,29 @@ using valijson::adapters::NlohmannJsonAdapter;
 
 // `pattern` runs std::regex, whose matcher recurses once or more for each character.
 constexpr std::size_t kLongestString = 4096;
+constexpr std::size_t kLargestSchema = std::size_t{1} << 20;
+
+/// Whether any string or key is too long. A document may hold a million values: no path is made.
+bool any_long_string(const json& document) {
+  std::vector<const json*> rest = {&document};
+  while (!rest.empty()) {
+    const json& value = *rest.back();
+    rest.pop_back();
+    if (value.is_string() && value.get_ref<const std::string&>().size() > kLongestString) {
+      return true;
+    }
+    for (auto child = value.begin(); value.is_structured() && child != value.end(); ++child) {
+      if (value.is_object() && child.key().size() > kLongestString) return true;
+      if (child->is_structured() || child->is_string()) rest.push_back(&*child);
+    }
+  }
+  return false;
+}
 
 // Visits every string (keys too) without recursion; reports those that are too long.
 std::vector<SchemaProblem> long_strings(const json& document) {
   std::vector<SchemaProblem> problems;
+  if (!any_long_string(document)) return problems;
   std::vector<std::pair<std::string, const json*>> rest = {{"", &document}};
   const auto check = [&](const std::string& path, const std::string& text) {
     if (text.size() <= kLongestString || problems.size() >= kMostProblems) return;
@@ -124,17 +147,58 @@ void gather_references(json& node, const std::string& own_place, std::vector<std
   }
 }
 
+/// A schema ready for use, and the texts it was made of.
+struct CompiledSchema {
+  std::vector<std::pair<std::filesystem::path, std::string>> sources{};
+  json document{};
+  valijson::Schema schema{};
+  valijson::Validator validator{};  ///< keeps the patterns it has compiled
+};
+
 // Schemas are ours, so a file they refer to is one that lies beside them.
-json read_schema(const std::filesystem::path& path) {
-  json schema = read_json_file(path);
+json read_schema(const std::filesystem::path& path, CompiledSchema& compiled) {
+  const auto read = [&](const std::filesystem::path& file) {
+    std::string text = read_file(file, kLargestSchema);
+    json document = parse_json(text, file.string());
+    compiled.sources.emplace_back(file, std::move(text));
+    return document;
+  };
+  json schema = read(path);
   std::vector<std::string> files;
   gather_references(schema, "", files);
   for (std::size_t i = 0; i < files.size(); ++i) {
-    json other = read_json_file(path.parent_path() / files[i]);
+    json other = read(path.parent_path() / files[i]);
     gather_references(other, "/definitions/" + pointer_step(files[i]), files);
     schema["definitions"][files[i]] = std::move(other);
   }
   return schema;
+}
+
+std::unique_ptr<CompiledSchema> compile(const std::filesystem::path& path) {
+  auto compiled = std::make_unique<CompiledSchema>();
+  compiled->document = read_schema(path, *compiled);
+  try {
+    valijson::SchemaParser parser;
+    parser.populateSchema(NlohmannJsonAdapter(compiled->document), compiled->schema);
+  } catch (const std::exception& error) {
+    throw Error(printable(path.string()),
+                std::string("not a JSON Schema: ") + printable(error.what()));
+  }
+  return compiled;
+}
+
+// Compiling costs many times what most documents take, and thousands may be checked in one call.
+// Reading the few files again costs next to nothing, and none is taken for what it was before.
+CompiledSchema& compiled_schema(const std::filesystem::path& path) {
+  static std::map<std::string, std::unique_ptr<CompiledSchema>> known;
+  std::unique_ptr<CompiledSchema>& entry = known[path.string()];
+  const auto unchanged = [](const auto& source) {
+    return read_file(source.first, kLargestSchema) == source.second;
+  };
+  if (!entry || !std::all_of(entry->sources.begin(), entry->sources.end(), unchanged)) {
+    entry = compile(path);
+  }
+  return *entry;
 }
 
 // What valijson says, in words that name the value that is wrong.
@@ -191,21 +255,16 @@ std::string pointer_step(const std::string& token) {
 
 std::vector<SchemaProblem> validate_schema(const json& document,
                                            const std::filesystem::path& schema_path) {
-  const json schema_document = read_schema(schema_path);
-  valijson::Schema schema;
-  try {
-    valijson::SchemaParser parser;
-    parser.populateSchema(NlohmannJsonAdapter(schema_document), schema);
-  } catch (const std::exception& error) {
-    throw Error(printable(schema_path.string()),
-                std::string("not a JSON Schema: ") + printable(error.what()));
-  }
+  static std::mutex mutex;  // what is compiled is shared
+  const std::lock_guard<std::mutex> lock(mutex);
+  CompiledSchema& compiled = compiled_schema(schema_path);
   std::vector<SchemaProblem> problems = long_strings(document);
   if (!problems.empty()) return problems;
 
-  valijson::Validator validator;
   valijson::ValidationResults results;
-  if (validator.validate(schema, NlohmannJsonAdapter(document), &results)) return problems;
+  if (compiled.validator.validate(compiled.schema, NlohmannJsonAdapter(document), &results)) {
+    return problems;
+  }
   const std::size_t dropped = results.dropped();
   valijson::ValidationResults::Error error;
   const bool only_repeats = results.only_repeats();

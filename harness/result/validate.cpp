@@ -133,9 +133,7 @@ void check_document(const json& document, const RulesCheck& rules_check, Validat
 
 void conclude(ValidationReport& report) {
   report.code = report.problems_code;
-  const ResultCommon* common = nullptr;
-  if (report.result) common = &*report.result;
-  if (report.ablation) common = &*report.ablation;
+  const ResultCommon* common = report.common();
   if (!report.problems.empty() || common == nullptr) {
     report.verdict = fmt::format("not valid: {} problem{}", report.problems.size(),
                                  report.problems.size() == 1 ? "" : "s");
@@ -163,22 +161,42 @@ void conclude(ValidationReport& report) {
 
 }  // namespace
 
-ValidationReport validate_result_file(const std::filesystem::path& path,
-                                      const RulesCheck& rules_check) {
-  ValidationReport report;
+const ResultCommon* ValidationReport::common() const {
+  if (result) return &*result;
+  return ablation ? &*ablation : nullptr;
+}
+
+std::string written_schema_version(const std::string& kind) { return find_kind(kind)->second; }
+
+json read_result_document(const std::filesystem::path& path) {
   JsonLimits limits;
   limits.exact_integers = true;
-  json document;
-  try {
-    document = read_json_file(path, limits);
-  } catch (const Error& error) {
-    add(report, ExitCode::kUsage, {{"", error.why()}});
-    conclude(report);
-    return report;
-  }
+  return read_json_file(path, limits);
+}
+
+ValidationReport report_unreadable(const Error& error) {
+  ValidationReport report;
+  add(report, ExitCode::kUsage, {{"", error.why()}});
+  conclude(report);
+  return report;
+}
+
+ValidationReport validate_result(const json& document, const RulesCheck& rules_check) {
+  ValidationReport report;
   check_document(document, rules_check, report);
   conclude(report);
   return report;
+}
+
+ValidationReport validate_result_file(const std::filesystem::path& path,
+                                      const RulesCheck& rules_check) {
+  json document;
+  try {
+    document = read_result_document(path);
+  } catch (const Error& error) {
+    return report_unreadable(error);
+  }
+  return validate_result(document, rules_check);
 }
 
 }  // namespace harness

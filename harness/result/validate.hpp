@@ -39,7 +39,23 @@ struct ValidationReport {
   /// What was read, where the form allows it: one of these, by the kind of the file.
   std::optional<Result> result{};
   std::optional<Ablation> ablation{};
+
+  /// What all kinds share of what was read; nullptr where the form did not allow it.
+  const ResultCommon* common() const;
 };
+
+/// The schema version that this program writes for a kind that it knows.
+std::string written_schema_version(const std::string& kind);
+
+/// A file's document within the bounds of result files. Throws Error.
+nlohmann::json read_result_document(const std::filesystem::path& path);
+
+/// The report on a file that could not be read, for the reason in `error`.
+ValidationReport report_unreadable(const Error& error);
+
+/// Checks a document that was read that way; never throws for what is in it.
+ValidationReport validate_result(const nlohmann::json& document,
+                                 const RulesCheck& rules_check = {});
 
 /// Reads and checks one file; never throws for what is in it.
 ValidationReport validate_result_file(const std::filesystem::path& path,

@@ -105,6 +105,10 @@ struct Rules {
 /// Error that names the path and the reason inside the file.
 Rules load_rules(const std::filesystem::path& home, const std::string& workload);
 
+/// The same for `content`, the text of that file.
+Rules parse_rules(const std::string& content, const std::filesystem::path& home,
+                  const std::string& workload);
+
 /// Constraints that the result document breaks. `only_below` limits them to one part of the
 /// document
 /// ("/settings/" for what is known before the run).

@@ -1,6 +1,9 @@
 // rules/NAME.json into Rules.
 #include <fmt/format.h>
 
+#include <mutex>
+#include <utility>
+
 #include "harness/base/error.hpp"
 #include "harness/base/files.hpp"
 #include "harness/base/hash.hpp"
@@ -39,7 +42,8 @@ std::string misfit(const Constraint& constraint) {
 
 /// `what` begins with the place in the file.
 [[noreturn]] void refuse(const std::string& file, const std::string& what) {
-  throw Error(printable(file), what, "mend the file; rules/README.md describes each field");
+  throw Error(printable(file), printable(what, 1000),
+              "mend the file; rules/README.md describes each field");
 }
 
 /// The list `key` of `document`, which stands at `where` in the file.
@@ -105,20 +109,35 @@ Tier tier_from_json(const json& document, const std::string& where, const std::s
 
 Rules load_rules(const std::filesystem::path& home, const std::string& workload) {
   const std::filesystem::path path = home / "rules" / (workload + ".json");
-  const std::string content = read_file(path, kLargestRulesFile);
+  std::string content = read_file(path, kLargestRulesFile);
+  // Thousands of results may be judged in one call, most of them by the same few files.
+  static std::mutex mutex;
+  static std::map<std::string, std::pair<std::string, Rules>> known;  // path -> text, rules
+  const std::lock_guard<std::mutex> lock(mutex);
+  const auto entry = known.find(path.string());
+  if (entry != known.end() && entry->second.first == content) return entry->second.second;
+  Rules rules = parse_rules(content, home, workload);
+  known.insert_or_assign(path.string(), std::pair(std::move(content), rules));
+  return rules;
+}
+
+Rules parse_rules(const std::string& content, const std::filesystem::path& home,
+                  const std::string& workload) {
+  const std::filesystem::path path = home / "rules" / (workload + ".json");
   const json document = parse_json(content, path.string());
   const std::vector<SchemaProblem> problems =
       validate_schema(document, home / "rules" / "rules.schema.json");
   if (!problems.empty()) {
-    throw Error(printable(path.string()),
-                fmt::format("breaks rules/rules.schema.json{}: {}",
-                            problems.front().path.empty() ? "" : " at " + problems.front().path,
-                            problems.front().reason),
-                "mend the file; rules/README.md describes each field");
+    throw Error(
+        printable(path.string()),
+        fmt::format("breaks rules/rules.schema.json{}: {}",
+                    problems.front().path.empty() ? "" : " at " + printable(problems.front().path),
+                    problems.front().reason),
+        "mend the file; rules/README.md describes each field");
   }
   if (document.at("workload") != workload) {
     throw Error(printable(path.string()),
-                "its field 'workload' says " + document.at("workload").dump(),
+                "its field 'workload' says " + printable(document.at("workload").dump()),
                 "name the file after the workload");
   }
   Rules rules;

@@ -1,0 +1,39 @@
+// A result file as `harness validate` judges it, and where result files are.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "harness/result/validate.hpp"
+
+namespace harness {
+
+struct CheckedFile {
+  std::string file{};
+  ValidationReport report{};
+  std::vector<std::string> notes{};  ///< what could not be judged here
+  nlohmann::json document{};         ///< null where it could not be read
+};
+
+/// Everything that `harness validate` checks. The document is kept only on demand: it may be large.
+CheckedFile check_file(const std::string& file, bool keep_document = false);
+/// The same for a document at hand, which is not kept; `file` is its name in messages.
+CheckedFile check_result(const std::string& file, const nlohmann::json& document);
+
+/// Verdict, problems and notes on stdout.
+void print_check(const CheckedFile& checked);
+
+/// The code of several files together: what cannot be read goes first, for the rest of the answer
+/// is incomplete then.
+ExitCode worse(ExitCode a, ExitCode b);
+
+/// The *.json files anywhere below `folder`, by name, but for schemas (*.schema.json); links to
+/// folders are not followed. Throws Error for what cannot be read.
+std::vector<std::string> result_files_below(const std::string& folder);
+
+/// Each of `paths` that is a folder gives way to the result files below it. Throws Error also for
+/// one that holds none.
+std::vector<std::string> result_files(const std::vector<std::string>& paths);
+
+}  // namespace harness

@@ -1,0 +1,63 @@
+// A result file from anybody: judged, shown, redacted, put in its place.
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "harness/base/error.hpp"
+#include "harness/commands/checked_file.hpp"
+#include "harness/report/ablation_summary.hpp"
+#include "harness/report/summary.hpp"
+#include "harness/result/canonical_json.hpp"
+#include "harness/result/digest.hpp"
+#include "harness/result/json_reader.hpp"
+#include "harness/result/redact.hpp"
+#include "harness/result/submission.hpp"
+#include "tests/fuzz/fuzz.hpp"
+
+namespace harness {
+namespace {
+
+using nlohmann::json;
+
+json parsed(std::string_view bytes) {
+  JsonLimits limits;
+  limits.exact_integers = true;
+  return parse_json(bytes, "input", limits);
+}
+
+/// A file that is believed can be shown and shared.
+void use(const CheckedFile& checked, json document) {
+  if (checked.report.result) render_summary(*checked.report.result);
+  if (checked.report.ablation) render_summary(*checked.report.ablation);
+  const auto place = submission_path(*checked.report.common());
+  promise(place.is_relative() && std::distance(place.begin(), place.end()) == 2,
+          "a place outside of the tree");
+  const PrivateNames names = {{"/home/alice"}, {"/src/harness"}, {"alice"}, {"node7"}, {}};
+  redact(document, names);
+  promise(redact(document, names).empty(), "redacting twice changes more than once does");
+  document["digest"] = digest_of(document);
+  promise(digest_of(parsed(readable_json(document))) == document["digest"],
+          "what is written is not what is read");
+}
+
+}  // namespace
+
+void fuzz_result(std::string_view bytes) {
+  json document;
+  try {
+    document = parsed(bytes);
+  } catch (const Error& error) {
+    promise_printable(error.what());
+    return;
+  }
+  // One that fits: nothing behind the digest would be reached otherwise.
+  if (document.is_object()) document["digest"] = digest_of(document);
+  const CheckedFile checked = check_result("input", document);
+  promise_printable(checked.report.verdict);
+  for (const SchemaProblem& problem : checked.report.problems) {
+    promise_printable(problem.path);
+    promise_printable(problem.reason);
+  }
+  if (checked.report.problems.empty()) use(checked, std::move(document));
+}
+
+}  // namespace harness

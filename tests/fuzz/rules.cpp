@@ -1,0 +1,29 @@
+// Rules that somebody else wrote, and a result judged by them.
+#include "harness/run/rules.hpp"
+#include "harness/base/error.hpp"
+#include "harness/base/files.hpp"
+#include "harness/result/result_json.hpp"
+#include "tests/fuzz/fuzz.hpp"
+#include "tests/sample_result.hpp"
+
+namespace harness {
+
+void fuzz_rules(std::string_view bytes) {
+  static const std::filesystem::path home = home_folder();
+  static const Result result = sample_result();
+  static const nlohmann::json document = to_json(result);
+  Rules rules;
+  try {
+    rules = parse_rules(std::string(bytes), home, "null");
+  } catch (const Error& error) {
+    promise_printable(error.what());
+    return;
+  }
+  for (const auto& [name, tier] : rules.tiers) {
+    const Rules in_tier = rules.in_tier(name);
+    find_departures(in_tier.closed, document);
+    check_rules(in_tier, result, document);
+  }
+}
+
+}  // namespace harness
