@@ -51,8 +51,8 @@ std::vector<double> losses(const json& result) {
 TEST_CASE("help, version and list answer", "[cli]") {
   CHECK(run_harness({"--help"}).code == 0);
   CHECK_THAT(run_harness({"--version"}).out, Catch::StartsWith("harness "));
-  for (const char* command :
-       {"list", "doctor", "run", "ablate", "verify", "validate", "check-log", "submit"}) {
+  for (const char* command : {"list", "doctor", "run", "ablate", "verify", "validate", "compare",
+                              "check-log", "report", "submit"}) {
     const Outcome help = run_harness({command, "--help"});
     CHECK(help.code == 0);
     CHECK_THAT(help.out, Catch::Contains("--help"));

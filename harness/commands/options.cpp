@@ -42,7 +42,8 @@ Options& Options::add(const std::string& name, const std::string& help,
   } else {
     options_.add_options()(name, help, cxxopts::value<std::string>(), value_name);
   }
-  names_.push_back(name);
+  // "o,out" is an option with a letter as well.
+  names_.push_back(name.substr(name.find(',') + 1));
   return *this;
 }
 

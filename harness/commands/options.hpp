@@ -17,6 +17,7 @@ class Options {
   Options(const std::string& command, const std::string& description, const std::string& usage);
 
   /// An option with a value ("NAME" in the help) or, without `value_name`, a flag.
+  /// "o,out" is `--out` with `-o` as its short form.
   Options& add(const std::string& name, const std::string& help,
                const std::string& value_name = {});
   /// An option that may be given several times.

@@ -37,7 +37,8 @@ std::string weights_of(const Result& run) {
   return list.empty() ? "none" : join(list, ", ");
 }
 
-/// What a side's runs must share, and what is worth naming where sides differ.
+}  // namespace
+
 std::map<std::string, std::string> set_up_of(const Result& run) {
   std::map<std::string, std::string> facts;
   const json& effective = run.settings.effective;
@@ -67,14 +68,14 @@ std::map<std::string, std::string> set_up_of(const Result& run) {
   return facts;
 }
 
-constexpr std::size_t kMostRuns = 300;  ///< that an exact interval is computed for
+namespace {
 
 void check_side(const Side& side, std::set<std::string>& uuids) {
   if (side.runs.empty()) throw Error(printable(side.name), "holds no result of a run");
-  if (side.runs.size() > kMostRuns) {
+  if (side.runs.size() > kMostRunsOfSide) {
     throw Error(
         printable(side.name),
-        fmt::format("{} runs, {} are the most a side may have", side.runs.size(), kMostRuns),
+        fmt::format("{} runs, {} are the most a side may have", side.runs.size(), kMostRunsOfSide),
         "give fewer");
   }
   for (const Result& run : side.runs) {

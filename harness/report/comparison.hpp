@@ -45,6 +45,15 @@ struct Comparison {
   std::vector<ComparedRow> convergence{};
 };
 
+/// Most runs of a side: as many as an exact interval is computed for.
+inline constexpr std::size_t kMostRunsOfSide = 300;
+
+/// What a side's runs must share, and what is worth naming where sides differ; safe to print.
+std::map<std::string, std::string> set_up_of(const Result& run);
+
+/// What an interval says of a change: of a factor against 1, of a difference against 0.
+std::string change_verdict(const Interval& change, bool is_factor);
+
 /// Throws Error, with the exit code for "not comparable", for sides of other workloads or rules, a
 /// side whose runs do not belong together, runs that are not complete and a run that is there
 /// twice. `target`: quality to count the epochs to, by each run's curve; the runs' own when empty.

@@ -33,13 +33,6 @@ std::string interval_text(const Interval& interval, const std::string& unit, boo
                      number(*interval.high, unit, is_factor));
 }
 
-/// What an interval says of a change: of a factor against 1, of a difference against 0.
-std::string verdict(const Interval& change, bool is_factor) {
-  if (!change.low || !change.high) return "too few runs to tell";
-  const double none = is_factor ? 1 : 0;
-  return *change.low > none || *change.high < none ? "differs" : "no difference seen";
-}
-
 void add_row(std::string& text, const ComparedRow& row) {
   text += printable(row.name, 60) + "\n";
   for (std::size_t i = 0; i < row.values.size(); ++i) {
@@ -53,7 +46,7 @@ void add_row(std::string& text, const ComparedRow& row) {
       const char* between = row.is_factor ? "/" : "-";
       line += fmt::format(
           "{}{}A {}{}: {}", letter(i), between, number(change.center, row.unit, row.is_factor),
-          interval_text(change, row.unit, row.is_factor), verdict(change, row.is_factor));
+          interval_text(change, row.unit, row.is_factor), change_verdict(change, row.is_factor));
     }
     const auto note = row.notes.find(i);
     if (note != row.notes.end()) line += "  " + note->second;
@@ -90,6 +83,12 @@ json rows_json(const std::vector<ComparedRow>& rows) {
 }
 
 }  // namespace
+
+std::string change_verdict(const Interval& change, bool is_factor) {
+  if (!change.low || !change.high) return "too few runs to tell";
+  const double none = is_factor ? 1 : 0;
+  return *change.low > none || *change.high < none ? "differs" : "no difference seen";
+}
 
 std::string render_comparison(const Comparison& comparison) {
   std::string text = comparison.workload + "\n\n";

@@ -1,0 +1,114 @@
+// What the report page shows, as plain data. Everything that is derived is derived before it stands
+// here; the page only draws, sorts and filters. Texts may come from hostile files: no id is made
+// from one, and none is ever markup.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace harness {
+
+/// How a value is coloured; its text always says the same.
+enum class Tone { kPlain, kGood, kDoubt, kBad };
+
+struct PageCell {
+  std::string text{};
+  std::optional<double> key{};  ///< what it sorts by; its text where empty
+  Tone tone = Tone::kPlain;
+  std::string target{};  ///< id of the section that it leads to
+};
+
+struct PageColumn {
+  std::string title{};
+  bool number = false;  ///< set flush right
+};
+
+struct PageTable {
+  std::string caption{};
+  std::vector<PageColumn> columns{};
+  std::vector<std::vector<PageCell>> rows{};  ///< each as long as `columns`
+  std::string note{};
+};
+
+struct PlotAxis {
+  std::string label{};
+  bool logarithmic = false;
+  std::vector<std::string> names{};  ///< of the places 0, 1, 2, ...; empty for numbers
+  bool from_zero = false;
+};
+
+struct PlotPoint {
+  double x = 0;
+  double y = 0;
+  /// An interval along the axis without names; of a bar `low` is where it starts.
+  std::optional<double> low{};
+  std::optional<double> high{};
+  std::string label{};  ///< shown when pointed at, and beside a bar
+};
+
+enum class PlotStyle { kLine, kPoints, kBars };
+
+/// Colours that mean something; below these, places in the page's palette.
+inline constexpr std::size_t kMutedColour = 100;
+inline constexpr std::size_t kGoodColour = 101;
+inline constexpr std::size_t kBadColour = 102;
+
+struct PlotSeries {
+  std::string name{};
+  PlotStyle style = PlotStyle::kLine;
+  std::size_t colour = 0;
+  std::vector<PlotPoint> points{};
+};
+
+/// A shaded part of the x axis.
+struct PlotBand {
+  double from = 0;
+  double to = 0;
+  std::string label{};
+};
+
+/// A line across the plot, at a place of the x axis or of the y axis.
+struct PlotMark {
+  double at = 0;
+  std::string label{};
+  bool across = false;  ///< horizontal: `at` is a place of the y axis
+};
+
+struct PagePlot {
+  std::string title{};
+  std::string description{};  ///< what a person reads who does not see it
+  PlotAxis x{};
+  PlotAxis y{};
+  std::vector<PlotSeries> series{};
+  std::vector<PlotBand> bands{};
+  std::vector<PlotMark> marks{};
+  /// Of the plots of a section that have one, those of one choice at a time are shown.
+  std::string choice{};
+};
+
+struct PageFact {
+  std::string name{};
+  std::string value{};
+  Tone tone = Tone::kPlain;
+};
+
+struct PageSection {
+  std::string id{};  ///< letters, digits and dashes; unique
+  std::string title{};
+  Tone tone = Tone::kPlain;
+  std::vector<std::string> paragraphs{};
+  std::vector<PageFact> facts{};
+  std::vector<PagePlot> plots{};
+  std::vector<PageTable> tables{};
+  std::vector<PageSection> parts{};
+  bool folded = false;
+};
+
+struct ReportPage {
+  std::string subtitle{};
+  std::vector<PageFact> tiles{};  ///< the figures at the top
+  std::vector<PageSection> sections{};
+};
+
+}  // namespace harness

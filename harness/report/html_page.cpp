@@ -1,0 +1,148 @@
+// Which sections the page has.
+#include "harness/report/html_page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "harness/base/text.hpp"
+#include "harness/base/version.hpp"
+#include "harness/report/html_parts.hpp"
+#include "harness/report/report_lines.hpp"
+
+namespace harness {
+namespace {
+
+struct Entry {
+  ReportLine line{};
+  std::string target{};
+};
+
+std::vector<Entry> entries_of(const ReportData& data) {
+  std::vector<Entry> entries;
+  for (std::size_t i = 0; i < data.runs.size(); ++i) {
+    entries.push_back({line_of(data.runs[i]), is_detailed(i, data.runs.size()) ? run_id(i) : ""});
+  }
+  for (std::size_t i = 0; i < data.ablations.size(); ++i) {
+    entries.push_back(
+        {line_of(data.ablations[i]), is_detailed(i, data.ablations.size()) ? ablation_id(i) : ""});
+  }
+  std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return a.line.started_at > b.line.started_at;
+  });
+  return entries;
+}
+
+PageSection summary_section(const ReportData& data) {
+  PageSection section;
+  section.id = "summary";
+  section.title = "Results";
+  PageTable table;
+  table.caption = "All results, the latest first";
+  table.columns = {{"started (UTC)"}, {"workload"}, {"tier"},   {"machine"},
+                   {"commit"},        {"stack"},    {"metric"}, {"headline [95 %]", true},
+                   {"quality", true}, {"status"},   {"file"}};
+  for (const ReportFile& file : data.rejected) {
+    std::vector<PageCell> row(table.columns.size(), PageCell{"-"});
+    row[9] = {printable(file.verdict), {}, Tone::kBad, "files"};
+    row[10] = {printable(file.name)};
+    table.rows.push_back(std::move(row));
+  }
+  for (const Entry& entry : entries_of(data)) {
+    const ReportLine& line = entry.line;
+    std::string when = line.started_at.substr(0, 16);
+    std::replace(when.begin(), when.end(), 'T', ' ');
+    table.rows.push_back({{when, {}, Tone::kPlain, entry.target},
+                          {line.workload},
+                          {line.tier},
+                          {line.machine},
+                          {line.commit},
+                          {line.stack},
+                          {line.headline.name},
+                          {line.headline.text, line.headline.value},
+                          {line.quality, line.quality_value},
+                          {line.status, {}, line.tone},
+                          {line.file}});
+  }
+  limit_rows(table);
+  section.tables.push_back(std::move(table));
+  return section;
+}
+
+template <class Count>
+PageFact tile(const Count& count, const char* name, Tone tone) {
+  return {name, std::to_string(count), count > 0 ? tone : Tone::kPlain};
+}
+
+std::vector<PageFact> tiles_of(const ReportData& data) {
+  std::size_t valid = 0;
+  std::size_t doubtful = 0;
+  std::size_t bad = data.rejected.size();
+  const auto count = [&](const ResultCommon& result, const ReportFile& file) {
+    const Tone tone = status_tone(result.status, file);
+    valid += tone == Tone::kGood ? 1 : 0;
+    doubtful += tone == Tone::kDoubt ? 1 : 0;
+    bad += tone == Tone::kBad ? 1 : 0;
+  };
+  for (const ReportRun& run : data.runs) count(run.result, run.file);
+  for (const ReportAblation& ablation : data.ablations) count(ablation.result, ablation.file);
+  return {tile(data.runs.size(), "runs", Tone::kPlain),
+          tile(data.ablations.size(), "ablations", Tone::kPlain), tile(valid, "valid", Tone::kGood),
+          tile(doubtful, "mistrusted or not complete", Tone::kDoubt),
+          tile(bad, "not valid", Tone::kBad)};
+}
+
+PageSection runs_section(const ReportData& data) {
+  PageSection section;
+  section.id = "runs";
+  section.title = "Runs";
+  for (std::size_t i = data.runs.size(); i-- > 0;) {
+    if (!is_detailed(i, data.runs.size())) break;
+    section.parts.push_back(run_section(data.runs[i], run_id(i)));
+  }
+  if (data.runs.size() > section.parts.size()) {
+    section.paragraphs.push_back(
+        fmt::format("The latest {} of {} runs.", section.parts.size(), data.runs.size()));
+  }
+  return section;
+}
+
+PageSection ablations_section(const ReportData& data) {
+  PageSection section;
+  section.id = "ablations";
+  section.title = "Ablations";
+  for (std::size_t i = data.ablations.size(); i-- > 0;) {
+    if (!is_detailed(i, data.ablations.size())) break;
+    section.parts.push_back(ablation_section(data.ablations[i], ablation_id(i)));
+  }
+  if (data.ablations.size() > section.parts.size()) {
+    section.paragraphs.push_back(
+        fmt::format("The latest {} of {} ablations.", section.parts.size(), data.ablations.size()));
+  }
+  return section;
+}
+
+}  // namespace
+
+ReportPage make_page(const ReportData& data) {
+  ReportPage page;
+  page.subtitle = fmt::format("made {} by {}", utc_now().substr(0, 16) + "Z", version_line());
+  page.tiles = tiles_of(data);
+  page.sections.push_back(summary_section(data));
+  const auto add = [&](PageSection section) {
+    const bool has_rows = !section.tables.empty() && !section.tables.front().rows.empty();
+    if (has_rows || !section.parts.empty()) page.sections.push_back(std::move(section));
+  };
+  add(ablations_section(data));
+  add(training_section(data));
+  add(series_section(data));
+  add(history_section(data));
+  add(runs_section(data));
+  add(findings_section(data));
+  add(machines_section(data));
+  add(files_section(data));
+  return page;
+}
+
+}  // namespace harness

@@ -1,0 +1,142 @@
+#include "harness/report/report_lines.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/base/text.hpp"
+#include "harness/report/verdict.hpp"
+#include "harness/result/result_json.hpp"
+
+namespace harness {
+namespace {
+
+const Metric* metric_tagged(const Result& run, const std::string& tag) {
+  for (const Metric& metric : run.metrics) {
+    if (metric.tag == tag && metric.summary.median) return &metric;
+  }
+  return nullptr;
+}
+
+bool ended_without_target(const Status& status) {
+  return status.state == RunState::kAborted &&
+         std::any_of(status.violations.begin(), status.violations.end(),
+                     [](const Violation& violation) { return violation.rule == "converged"; });
+}
+
+std::string quality_text(const std::optional<QualityReport>& report) {
+  if (!report) return "-";
+  const std::string value =
+      report->quality.value ? fmt::format("{:.4g}", *report->quality.value) : "none";
+  const char* verdict = !report->passed ? "" : *report->passed ? ", met" : ", MISSED";
+  return fmt::format("{} {}{}", printable(report->quality.metric, 24), value, verdict);
+}
+
+ReportLine common_line(const ResultCommon& result, const ReportFile& file) {
+  ReportLine line;
+  line.started_at = printable(result.identity.started_at, 24);
+  line.workload = printable(result.rules.workload, 40);
+  line.tier = printable(result.rules.tier, 16);
+  line.machine = short_name(machine_of(result));
+  line.commit = commit_of(result.identity);
+  line.status = status_text(result.status, file);
+  line.tone = status_tone(result.status, file);
+  line.file = printable(file.name);
+  return line;
+}
+
+}  // namespace
+
+const Metric* headline_metric(const Result& run) {
+  for (const char* tag : {"time.to-quality", "time.step"}) {
+    if (const Metric* metric = metric_tagged(run, tag)) return metric;
+  }
+  for (const Metric& metric : run.metrics) {
+    if (metric.direction == Direction::kLower && metric.summary.median) return &metric;
+  }
+  return nullptr;
+}
+
+std::string with_interval(const Interval& interval, const std::string& unit) {
+  const std::string center = format_quantity(interval.center, unit);
+  if (!interval.low || !interval.high) return center;
+  // The unit once, where it is the same.
+  std::string low = format_quantity(*interval.low, unit);
+  const std::string high = format_quantity(*interval.high, unit);
+  const std::size_t blank = low.find(' ');
+  if (blank != std::string::npos && high.ends_with(low.substr(blank))) low.resize(blank);
+  return fmt::format("{} [{}, {}]", center, low, high);
+}
+
+std::string ratio_text(const Interval& ratio) {
+  if (!ratio.low || !ratio.high) return fmt::format("{:.3g}", ratio.center);
+  return fmt::format("{:.3g} [{:.3g}, {:.3g}]", ratio.center, *ratio.low, *ratio.high);
+}
+
+std::string short_name(const std::string& digits, std::size_t length) {
+  return digits.empty() ? "unknown" : printable(digits.substr(0, length), length);
+}
+
+std::string machine_of(const ResultCommon& result) {
+  const auto found = result.system.find("fingerprint");
+  return found != result.system.end() && found->is_string() ? found->get<std::string>()
+                                                            : std::string();
+}
+
+std::string commit_of(const Identity& identity) {
+  return short_name(identity.git_commit, 7) + (identity.git_dirty ? "*" : "");
+}
+
+std::string status_text(const Status& status, const ReportFile& file) {
+  if (!file.problems.empty()) {
+    return "NOT VALID: " + format_count(std::ssize(file.problems), "problem");
+  }
+  const std::string state = ended_without_target(status) ? "target missed" : to_text(status.state);
+  return state + (status.mistrusted ? ", mistrusted" : "");
+}
+
+Tone status_tone(const Status& status, const ReportFile& file) {
+  if (!file.problems.empty() || status.state == RunState::kInvalid) return Tone::kBad;
+  if (status.mistrusted || status.state != RunState::kValid) return Tone::kDoubt;
+  return Tone::kGood;
+}
+
+ReportLine line_of(const ReportRun& run) {
+  ReportLine line = common_line(run.result, run.file);
+  line.stack =
+      setting_text(run.result.settings, "precision") + " " + kernels_text(run.result.kernels);
+  if (const Metric* metric = headline_metric(run.result)) {
+    const Interval& median = *metric->summary.median;
+    line.headline = {printable(metric->tag, 40), with_interval(median, metric->unit),
+                     median.center};
+  }
+  line.quality = quality_text(run.result.quality);
+  if (run.result.quality) line.quality_value = run.result.quality->quality.value;
+  return line;
+}
+
+ReportLine line_of(const ReportAblation& ablation) {
+  ReportLine line = common_line(ablation.result, ablation.file);
+  const std::vector<Variant>& variants = ablation.result.variants;
+  line.stack = "ablation, " + format_count(std::ssize(variants), "variant");
+  const Variant* best = nullptr;
+  std::size_t judged = 0;
+  std::size_t missed = 0;
+  for (const Variant& variant : variants) {
+    const auto& ratio = variant.to_first.value;
+    if (ratio && (best == nullptr || ratio->center > best->to_first.value->center)) best = &variant;
+    if (!variant.quality || !variant.quality->passed) continue;
+    ++judged;
+    missed += *variant.quality->passed ? 0 : 1;
+  }
+  if (best != nullptr) {
+    const Interval& ratio = *best->to_first.value;
+    line.headline = {printable(best->name, 30), ratio_text(ratio) + " x first", ratio.center};
+  }
+  line.quality = judged == 0   ? "-"
+                 : missed == 0 ? "met by all"
+                               : fmt::format("{} of {} MISSED", missed, judged);
+  return line;
+}
+
+}  // namespace harness

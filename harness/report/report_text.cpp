@@ -1,0 +1,90 @@
+// The report for a terminal.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "harness/base/text.hpp"
+#include "harness/report/report_lines.hpp"
+#include "harness/result/result_common.hpp"
+
+namespace harness {
+namespace {
+
+constexpr std::size_t kColumns = 9;
+using Row = std::array<std::string, kColumns>;
+
+/// UTF-8 characters.
+std::size_t width_of(const std::string& text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  }));
+}
+
+Row row_of(const ReportLine& line) {
+  std::string when = line.started_at.substr(0, 16);
+  std::replace(when.begin(), when.end(), 'T', ' ');
+  return {when,
+          line.workload,
+          line.tier,
+          line.machine,
+          line.commit,
+          line.stack,
+          line.headline.name.empty() ? "-" : line.headline.name + " " + line.headline.text,
+          line.quality,
+          line.status};
+}
+
+void add_rows(std::string& text, const std::vector<Row>& rows) {
+  std::array<std::size_t, kColumns> widths{};
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], width_of(row[i]));
+  }
+  for (const Row& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < kColumns; ++i) {
+      line += row[i];
+      if (i + 1 < kColumns) line.append(widths[i] - width_of(row[i]) + 2, ' ');
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+}
+
+void add_problems(std::string& text, const ReportFile& file) {
+  if (file.problems.empty()) return;
+  text += fmt::format("\n{}: {}\n", printable(file.name), printable(file.verdict));
+  for (const SchemaProblem& problem : file.problems) {
+    text += fmt::format("  {}: {}\n", problem.path.empty() ? "(file)" : printable(problem.path),
+                        printable(problem.reason, 400));
+  }
+}
+
+}  // namespace
+
+std::string render_report(const ReportData& data) {
+  std::vector<ReportLine> lines;
+  for (const ReportRun& run : data.runs) lines.push_back(line_of(run));
+  for (const ReportAblation& ablation : data.ablations) lines.push_back(line_of(ablation));
+  std::stable_sort(lines.begin(), lines.end(), [](const ReportLine& a, const ReportLine& b) {
+    return a.started_at < b.started_at;
+  });
+  std::string text;
+  if (!lines.empty()) {
+    std::vector<Row> rows = {{"started (UTC)", "workload", "tier", "machine", "commit", "stack",
+                              "headline [95 % interval]", "quality", "status"}};
+    for (const ReportLine& line : lines) rows.push_back(row_of(line));
+    add_rows(text, rows);
+  }
+  for (const ReportRun& run : data.runs) add_problems(text, run.file);
+  for (const ReportAblation& ablation : data.ablations) add_problems(text, ablation.file);
+  for (const ReportFile& file : data.rejected) add_problems(text, file);
+  if (!data.skipped.empty()) text += "\n";
+  for (const ReportFile& file : data.skipped) {
+    const std::string why = file.notes.empty() ? "" : printable(file.notes.front(), 160);
+    text += fmt::format("skipped {}: {}\n", printable(file.name), why);
+  }
+  return text + kUnverifiedNotice + "\n";
+}
+
+}  // namespace harness

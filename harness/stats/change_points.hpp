@@ -1,0 +1,33 @@
+// Where a history of measurements changed its level.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "harness/base/metric.hpp"
+
+namespace harness {
+
+/// Fewest values on each side of a change: below that a test of a few runs against a few others
+/// speaks of chance.
+inline constexpr std::size_t kChangeSide = 6;
+/// Longest history that is looked through, as far as exact distributions are computed.
+inline constexpr std::size_t kLongestHistory = 300;
+
+struct ChangePoint {
+  std::size_t index = 0;  ///< of the first value of the new level
+  /// New level less old one, by unpaired_shift() over the values between the neighbouring changes.
+  /// Its place was chosen because they differ, so the interval is a little narrow.
+  Interval shift{};
+};
+
+/// The changes of level in `values`, in order. Nothing is assumed of the values' distribution, only
+/// that without a change any order of them is as likely as any other; slow drift breaks that and
+/// shows as a change too. `level` bounds the probability of any change being found where there is
+/// none. `least` is the smallest shift worth reporting. Precondition: finite, at most
+/// kLongestHistory, 0 < level < 1, least >= 0.
+std::vector<ChangePoint> change_points(std::span<const double> values, double level,
+                                       double least = 0);
+
+}  // namespace harness

@@ -1,0 +1,183 @@
+// End to end: what the command takes, names and refuses; and the files that the page's test in a
+// browser looks at.
+#include <stdlib.h>
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "harness/base/files.hpp"
+#include "harness/result/canonical_json.hpp"
+#include "harness/result/digest.hpp"
+#include "harness/result/result_file.hpp"
+#include "harness/result/schema.hpp"
+#include "harness/stats/stats.hpp"
+#include "tests/files_of_runs.hpp"
+#include "tests/process.hpp"
+#include "tests/temporary_folder.hpp"
+
+using namespace harness;  // NOLINT(google-build-using-namespace)
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// The file of one measuring command.
+fs::path measured(const fs::path& out, std::vector<std::string> command) {
+  command.insert(command.end(), {"--out", out.string()});
+  CHECK(run_harness(command).code != 1);
+  const std::vector<fs::path> files = files_ending(out, ".json");
+  REQUIRE_FALSE(files.empty());
+  return files.front();
+}
+
+fs::path null_run(const fs::path& out, const std::string& kernels = "reference") {
+  return measured(out, {"run", "--workload", "null", "--set", "step-ms=0", "--kernels", kernels});
+}
+
+void write_with_digest(json document, const fs::path& file) {
+  document["digest"] = digest_of(document);
+  std::ofstream(file) << readable_json(document);
+}
+
+json read_json(const fs::path& file) { return json::parse(read_file(file, 64 << 20)); }
+
+/// Calls `visit` for every text below `value`.
+void for_each_text(json& value, const std::function<void(json&)>& visit) {
+  if (value.is_string()) return visit(value);
+  if (value.is_structured()) {
+    for (json& child : value) for_each_text(child, visit);
+  }
+}
+
+const std::vector<std::string> kPayloads = {"<script>window.hostile=1</script>",
+                                            "<img src=x onerror=\"window.hostile=1\">",
+                                            "javascript:window.hostile=1",
+                                            "</script><script>window.hostile=1</script>",
+                                            "\"><svg onload=window.hostile=1>",
+                                            "{{data}}<!-- ${window.hostile=1}",
+                                            "'onmouseover='window.hostile=1' \xe2\x80\xa8"};
+
+/// A copy whose every text that the schema leaves free is a payload; of every text at all where
+/// `all`, which no schema takes.
+void write_hostile(const fs::path& original, const fs::path& file, bool all) {
+  json document = read_json(original);
+  const fs::path schema = result_schema_path("run");
+  std::size_t number = 0;
+  std::size_t changed = 0;
+  for_each_text(document, [&](json& text) {
+    const json before = text;
+    text = kPayloads[number++ % kPayloads.size()];
+    if (all || validate_schema(document, schema).empty()) {
+      ++changed;
+    } else {
+      text = before;
+    }
+  });
+  for (const char* key : {"kind", "schema_version"}) document[key] = read_json(original)[key];
+  document["hyperparameters"][kPayloads[1]] = kPayloads[0];
+  CHECK(changed > 30);
+  write_with_digest(document, file);
+}
+
+/// Twenty nights of one run, 8 % slower from the eleventh on.
+void write_history(const fs::path& original, const fs::path& folder) {
+  const Result first = read_result_file(original);
+  for (int night = 1; night <= 20; ++night) {
+    Result run = first;
+    const std::string two = std::to_string(100 + night).substr(1);
+    run.identity.uuid.replace(0, 2, two);
+    run.identity.series_id = run.identity.uuid;
+    run.identity.git_commit = std::string(40, night > 10 ? 'b' : 'a');
+    run.identity.started_at = "2026-03-" + two + "T01:00:00.000Z";
+    run.identity.ended_at = "2026-03-" + two + "T01:01:00.000Z";
+    const double level = 0.5 * (night > 10 ? 1.08 : 1) * (1 + 0.002 * ((night * 7) % 5));
+    for (Metric& metric : run.metrics) {
+      if (metric.tag != "time.step") continue;
+      for (Sample& sample : metric.samples) {
+        sample.value = level * (1 + 0.01 * std::sin(static_cast<double>(sample.step * night)));
+      }
+      summarise(metric);
+    }
+    run.cost.reset();
+    write_result_file(run, folder / ("night-" + two + ".json"));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("files for the page's test are written", "[.]") {
+  const char* wanted = ::getenv("HARNESS_WRITE_RESULTS");
+  REQUIRE(wanted != nullptr);
+  const fs::path folder = wanted;
+  const TemporaryFolder scratch;
+  const fs::path original = null_run(scratch / "run");
+  const fs::path sound = folder / "sound";
+  const fs::path hostile = folder / "hostile";
+  for (const fs::path& each : {sound, hostile}) fs::create_directories(each);
+  write_history(original, sound);
+  fs::copy_file(null_run(scratch / "custom", "custom"), sound / "custom.json");
+  fs::copy_file(
+      measured(scratch / "ablation", {"ablate", "--workload", "null", "--set", "step-ms=1"}),
+      sound / "ablation.json");
+  for (const char* kernels : {"reference", "custom"}) {
+    measured(sound / kernels, {"run", "--workload", "null", "--tier", "training", "--kernels",
+                               kernels, "--set", "quality=0.1,0.3,0.6"});
+  }
+  write_hostile(original, hostile / "<img src=x onerror=window.hostile=1>.json", false);
+  write_hostile(original, hostile / "all.json", true);
+  CHECK(run_harness({"report", sound.string()}).code == 0);
+}
+
+TEST_CASE("report writes a page or lines, and says what it left out", "[report][cli]") {
+  const TemporaryFolder folder;
+  const fs::path run = null_run(folder / "runs");
+  const fs::path page = folder / "report.html";
+  Outcome outcome = run_harness({"report", (folder / "runs").string(), "-o", page.string()});
+  CHECK(outcome.code == 0);
+  CHECK(outcome.out == "report   " + page.string() + " (1 run, 0 ablations)\n");
+  CHECK_THAT(read_file(page, 64 << 20), Catch::StartsWith("<!DOCTYPE html>"));
+  outcome = run_harness({"report", run.string()});
+  CHECK(outcome.code == 0);
+  CHECK_THAT(outcome.out, Catch::Contains("null") && Catch::Contains("time.step"));
+  // The same file by two ways, a copy, and what is no result.
+  fs::copy_file(run, folder / "runs" / "copy.json");
+  std::ofstream(folder / "runs" / "other.json") << "{\"kind\": \"recipe\"}\n";
+  outcome = run_harness({"report", (folder / "runs").string(), run.string()});
+  CHECK(outcome.code == 0);
+  CHECK_THAT(outcome.out, Catch::Contains("the same run as in") && Catch::Contains("'recipe'"));
+}
+
+TEST_CASE("report names bad files and still shows the good ones", "[report][cli]") {
+  const TemporaryFolder folder;
+  const fs::path run = null_run(folder / "runs");
+  json document = read_json(run);
+  const fs::path invalid = folder / "runs" / "invalid.json";
+  document["identity"]["run_count"] = 0;
+  write_with_digest(document, invalid);
+  const std::string page = (folder / "report.html").string();
+  Outcome outcome = run_harness({"report", (folder / "runs").string(), "-o", page});
+  CHECK(outcome.code == 3);
+  CHECK_THAT(outcome.err, Catch::Contains("invalid.json: /identity/run_count"));
+  const std::string html = read_file(page, 64 << 20);
+  CHECK_THAT(html, Catch::Contains("/identity/run_count") && Catch::Contains("time.step"));
+  // What cannot be read goes first.
+  std::ofstream(folder / "runs" / "damaged.json") << "{";
+  outcome = run_harness({"report", (folder / "runs").string(), "-o", page});
+  CHECK(outcome.code == 1);
+  CHECK_THAT(outcome.err, Catch::Contains("damaged.json") && Catch::Contains("invalid.json"));
+  CHECK(run_harness({"report", run.string(), (folder / "absent.json").string()}).code == 1);
+}
+
+TEST_CASE("report refuses what leaves nothing to show", "[report][cli]") {
+  const TemporaryFolder folder;
+  check_one_error(run_harness({"report"}), 1, "no file or folder");
+  check_one_error(run_harness({"report", folder.path().string()}), 1, "there is no result");
+  check_one_error(run_harness({"report", (folder / "absent.json").string()}), 1, "absent.json");
+  const fs::path run = null_run(folder / "runs");
+  check_one_error(run_harness({"report", run.string(), "-o", (folder / "no" / "r.html").string()}),
+                  1, "no/r.html");
+  CHECK_FALSE(fs::exists(folder / "no"));
+}

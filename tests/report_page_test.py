@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+"""Opens the page of `harness report` in Chromium without a window: everything is drawn, sorts, filters,
+turns dark and prints; hostile results run nothing; nothing is asked of any network.
+
+usage: report_page_test.py CORE_TESTS HARNESS      (exit code 77: chromium or chromedriver is not installed)
+"""
+import base64
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import webdriver
+
+failures = []
+
+
+def check(ok, what, seen=""):
+    print(f"{'ok  ' if ok else 'FAIL'} {what}" + ("" if ok else f": {seen}"))
+    if not ok:
+        failures.append(what)
+
+
+OPEN_ALL = "for (const one of document.querySelectorAll('details.part')) one.open = true; return true;"
+# Every canvas in sight one after the other; those that were never drawn are returned.
+BLANK = """
+return [...document.querySelectorAll('canvas')].filter((canvas) => canvas.offsetParent).filter((canvas) => {
+  if (!canvas.width || !canvas.height) return true;
+  const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+  let painted = 0;
+  for (let i = 3; i < pixels.length; i += 4) if (pixels[i]) painted += 1;
+  return painted < 200;
+}).map((canvas) => canvas.getAttribute('aria-label'));
+"""
+ROWS = "return [...document.querySelectorAll(arguments[0] + ' tbody tr')].filter((row) => !row.hidden).map((row) => row.cells[arguments[1]].textContent);"
+BACKGROUND = "return getComputedStyle(document.body).backgroundColor;"
+
+
+def look_at_all_plots(browser):
+    browser.run(OPEN_ALL)
+    browser.wait_for("return [...document.querySelectorAll('details.part')].every((one) => one.childElementCount > 1);")
+    total = browser.run("return document.querySelectorAll('canvas').length;")
+    for number in range(total):
+        browser.run("document.querySelectorAll('canvas')[arguments[0]].scrollIntoView({block: 'center', behavior: 'instant'});",
+                    number)
+        browser.wait_for("""const canvas = document.querySelectorAll('canvas')[arguments[0]];
+            return !canvas.offsetParent || Report.charts.find((one) => one.canvas === canvas).chart;""", number)
+    return total, browser.wait_for("const blank = (() => {" + BLANK + "})(); return blank.length ? false : 'none';",
+                                   seconds=10) or browser.run(BLANK)
+
+
+def test_plots(browser):
+    total, blank = look_at_all_plots(browser)
+    check(total >= 20, "there are plots of every kind", total)
+    check(blank == "none", "every canvas is drawn", blank)
+    unnamed = browser.run("""return [...document.querySelectorAll('canvas')].filter((one) =>
+        one.getAttribute('role') !== 'img' || one.getAttribute('aria-label').length < 20).length;""")
+    check(unnamed == 0, "every canvas says what it shows", unnamed)
+    # Another metric of a run.
+    browser.run("""const select = document.querySelector('.choose select'); select.selectedIndex = 1;
+        select.dispatchEvent(new Event('change')); select.scrollIntoView({behavior: 'instant'});""")
+    shown = browser.wait_for("""const select = document.querySelector('.choose select');
+        const figures = [...select.closest('details').querySelectorAll('figure')].filter((one) => !one.hidden);
+        return figures.some((one) => one.textContent.includes(select.value)) ? figures.length : 0;""")
+    check(shown and shown >= 1, "another metric is shown when chosen", shown)
+    browser.run("document.querySelector('figure details').open = true;")
+    rows = browser.wait_for("return document.querySelectorAll('figure details tbody tr').length;")
+    check(rows and rows > 0, "a plot's data stand in a table as well", rows)
+
+
+def test_tables(browser):
+    before = browser.run(ROWS, "#summary", 0)
+    check(len(before) >= 24 and before == sorted(before, reverse=True), "the latest result stands first", before)
+    browser.run("document.querySelector('#summary').scrollIntoView({behavior: 'instant'});")
+    browser.click("#summary thead th:first-child button")
+    check(browser.run(ROWS, "#summary", 0) == sorted(before), "a click sorts", browser.run(ROWS, "#summary", 0))
+    check(browser.run("return document.querySelector('#summary th').getAttribute('aria-sort');") == "ascending",
+          "the order is told to screen readers")
+    browser.type("#summary thead th:first-child button", "\ue007")
+    check(browser.run(ROWS, "#summary", 0) == sorted(before, reverse=True), "the Enter key sorts the other way")
+    browser.type("#summary input[type=search]", "ablation 2026")
+    rows = browser.run(ROWS, "#summary", 5)
+    check(len(rows) == 1 and rows[0].startswith("ablation"), "the filter hides what does not match", rows)
+    told = browser.run("return document.querySelector('#summary [role=status]').textContent;")
+    check(told == f"1 of {len(before)} rows", "the number of rows left is told", told)
+    browser.run("const box = document.querySelector('#summary input'); box.value = ''; box.dispatchEvent(new Event('input'));")
+    check(len(browser.run(ROWS, "#summary", 0)) == len(before), "an empty filter shows all")
+
+
+def test_themes(browser):
+    light = browser.run(BACKGROUND)
+    browser.run("scrollTo({top: 0, behavior: 'instant'});")
+    browser.click("#theme")
+    dark = browser.run(BACKGROUND)
+    check(light != dark, "the button turns the page dark", dark)
+    check(browser.run("return document.getElementById('theme').getAttribute('aria-pressed');") == "true",
+          "the button says so")
+    _, blank = look_at_all_plots(browser)
+    check(blank == "none", "every canvas is drawn in the dark", blank)
+    printed = base64.b64decode(browser.devtools("Page.printToPDF", printBackground=True)["data"])
+    check(printed.startswith(b"%PDF") and len(printed) > 20000, "it prints", len(printed))
+    check(browser.run(BACKGROUND) == dark, "after printing the theme is as before")
+
+
+def test_system_theme(browser, url):
+    browser.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "light"}])
+    browser.open(url)
+    light = browser.run(BACKGROUND)
+    browser.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+    check(browser.run(BACKGROUND) != light, "it follows the system's theme")
+    browser.devtools("Emulation.setEmulatedMedia", features=[])
+
+
+def test_structure(browser):
+    facts = browser.run("""
+        const all = (selector) => [...document.querySelectorAll(selector)];
+        const ids = all('[id]').map((one) => one.id);
+        return {
+          landmarks: ['header', 'nav', 'main', 'footer'].filter((one) => all('body > ' + one).length !== 1),
+          twice: ids.filter((one, i) => ids.indexOf(one) !== i),
+          heads: all('th').filter((one) => !one.getAttribute('scope')).length,
+          captions: all('table').filter((one) => !one.caption || !one.caption.textContent).length,
+          titles: all('h1').length,
+          skip: document.getElementById('main') && all('a.skip').map((one) => one.getAttribute('href'))[0],
+          links: all('a[href]').map((one) => one.getAttribute('href')).filter((one) => !/^#[a-z0-9-]+$/.test(one)),
+          lost: all('a[href]').map((one) => one.getAttribute('href').slice(1)).filter((one) => !document.getElementById(one)),
+          notice: document.body.textContent.includes('Result not verified by MLCommons Association.'),
+          change: document.getElementById('history').textContent.includes('(worse): commit aaaaaaa before, bbbbbbb after'),
+        };""")
+    wanted = {"landmarks": [], "twice": [], "heads": 0, "captions": 0, "titles": 1, "skip": "#main", "links": [],
+              "lost": [], "notice": True, "change": True}
+    for name, value in wanted.items():
+        check(facts[name] == value, f"structure: {name}", facts[name])
+    browser.devtools("Emulation.setDeviceMetricsOverride", width=390, height=800, deviceScaleFactor=2, mobile=True)
+    wide = browser.wait_for("return innerWidth < 400 && document.documentElement.scrollWidth <= innerWidth;", seconds=5)
+    check(wide, "a phone need not scroll sideways", browser.run("return document.documentElement.scrollWidth;"))
+    browser.devtools("Emulation.clearDeviceMetricsOverride")
+
+
+def test_hostile(browser):
+    total, blank = look_at_all_plots(browser)
+    check(blank == "none", "a hostile result's plots are drawn", blank)
+    facts = browser.run("""
+        return {
+          ran: 'hostile' in window,
+          elements: document.querySelectorAll('img, svg, iframe, object, embed, base, [onerror], [onload]').length,
+          scripts: document.scripts.length,
+          text: ['<script>window.hostile=1</script>', '<img src=x onerror="window.hostile=1">', 'javascript:window.hostile=1',
+                 '"><svg onload=window.hostile=1>', '{{data}}<!-- ${window.hostile=1}'].filter(
+                   (one) => !document.body.innerText.includes(one)),
+        };""")
+    check(facts["ran"] is False, "no script of a hostile file has run")
+    check(facts["elements"] == 0, "no text became an element", facts["elements"])
+    check(facts["scripts"] == 6, "the scripts are those of the page", facts["scripts"])
+    check(facts["text"] == [], "what it says stands there as text", facts["text"])
+
+
+def check_logs(browser, page):
+    errors = [entry["message"] for entry in browser.log("browser") if entry["level"] in ("SEVERE", "WARNING")]
+    check(errors == [], "the console is clean", errors)
+    asked = set()
+    for entry in browser.log("performance"):
+        message = json.loads(entry["message"])["message"]
+        if message["method"] == "Network.requestWillBeSent":
+            asked.add(message["params"]["request"]["url"].partition("#")[0])
+    strange = [url for url in asked if url != page and not url.startswith(("data:", "about:"))]
+    check(page in asked and strange == [], "nothing but the page itself was asked for", strange)
+
+
+def make_page(harness, folder, name, codes):
+    page = folder / f"{name}.html"
+    done = subprocess.run([harness, "report", str(folder / name), "-o", str(page)], capture_output=True, text=True)
+    check(done.returncode in codes, f"harness report of {name} results", (done.returncode, done.stderr))
+    return page.as_uri()
+
+
+def main():
+    core_tests, harness = sys.argv[1:3]
+    if None in webdriver.programs():
+        print("chromium or chromedriver is not installed")
+        return 77
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        subprocess.run([core_tests, "files for the page's test are written"], check=True,
+                       env={**os.environ, "HARNESS_WRITE_RESULTS": name})
+        sound = make_page(harness, folder, "sound", [0])
+        hostile = make_page(harness, folder, "hostile", [3])
+        with webdriver.Browser() as browser:
+            browser.open(sound)
+            test_structure(browser)
+            test_tables(browser)
+            test_plots(browser)
+            test_themes(browser)
+            test_system_theme(browser, sound)
+            check_logs(browser, sound)
+            browser.open(hostile)
+            test_hostile(browser)
+            check_logs(browser, hostile)
+    print(f"{len(failures)} failures")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
