@@ -26,6 +26,7 @@ namespace {
 
 /// The file of one measuring command.
 fs::path measured(const fs::path& out, std::vector<std::string> command) {
+  fs::create_directories(out);
   command.insert(command.end(), {"--out", out.string()});
   CHECK(run_harness(command).code != 1);
   const std::vector<fs::path> files = files_ending(out, ".json");
@@ -91,6 +92,7 @@ void write_history(const fs::path& original, const fs::path& folder) {
     run.identity.uuid.replace(0, 2, two);
     run.identity.series_id = run.identity.uuid;
     run.identity.git_commit = std::string(40, night > 10 ? 'b' : 'a');
+    run.identity.git_dirty = false;
     run.identity.started_at = "2026-03-" + two + "T01:00:00.000Z";
     run.identity.ended_at = "2026-03-" + two + "T01:01:00.000Z";
     const double level = 0.5 * (night > 10 ? 1.08 : 1) * (1 + 0.002 * ((night * 7) % 5));

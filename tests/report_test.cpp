@@ -192,7 +192,7 @@ TEST_CASE("a terminal gets a line for each result", "[report]") {
   CHECK_THAT(text, Catch::Contains("2026-01-01 12:00  null") &&
                        Catch::Contains("time.step 500.00 ms [500.00, 500.00 ms]"));
   CHECK_THAT(text, Catch::Contains("bbbbbbb") && Catch::Contains("target missed, mistrusted"));
-  CHECK_THAT(text, Catch::Contains("nothing 5 [5, 5] x first"));
+  CHECK_THAT(text, Catch::Contains("nothing 5.00 [5.00, 5.00] x first"));
   CHECK_THAT(text, Catch::Contains("accuracy 0.75, met"));
   CHECK_THAT(text, Catch::EndsWith("Result not verified by MLCommons Association.\n"));
 }
@@ -259,7 +259,7 @@ TEST_CASE("an ablation is drawn as what each variant brings", "[report]") {
   CHECK(*pooled.low == Approx(0.625).margin(0.01));
   CHECK(section.plots.at(1).marks.at(0).at == 1);
   CHECK(section.tables.at(0).rows.size() == 4);
-  CHECK(section.tables.at(0).rows[1][4].text == "2 [2, 2]");
+  CHECK(section.tables.at(0).rows[1][4].text == "2.00 [2.00, 2.00]");
   const bool told =
       std::any_of(section.facts.begin(), section.facts.end(), [](const PageFact& fact) {
         return fact.name == "left out" && fact.value == "elsewhere: made for no machine";

@@ -47,7 +47,6 @@ PagePlot waterfall(const std::vector<Variant>& variants) {
   PlotSeries whole{"median step", PlotStyle::kBars, kMutedColour, {}};
   PlotSeries faster{"saved against what it builds on", PlotStyle::kBars, kGoodColour, {}};
   PlotSeries slower{"lost against what it builds on", PlotStyle::kBars, kBadColour, {}};
-  std::vector<std::string> told;
   for (std::size_t i = 0; i < variants.size(); ++i) {
     const Variant& variant = variants[i];
     if (!drawable(variant.median_seconds)) continue;
@@ -64,20 +63,18 @@ PagePlot waterfall(const std::vector<Variant>& variants) {
                               {},
                               "against " + printable(base->name, 40)});
       if (variant.to_previous.value) {
-        label += fmt::format("  x {:.2f}", variant.to_previous.value->center);
+        label += fmt::format("  × {:.2f}", variant.to_previous.value->center);
       }
     }
     whole.points.push_back({plotted(seconds * unit.factor), place, 0, {}, label});
-    told.push_back(printable(variant.name, 40) + " " + label);
   }
   plot.series.push_back(std::move(whole));
   for (PlotSeries* delta : {&faster, &slower}) {
     if (!delta->points.empty()) plot.series.push_back(std::move(*delta));
   }
   plot.description =
-      "Median time of a step under each variant, and how many times faster it is than the variant "
-      "it builds on: " +
-      join(told, "; ") + ".";
+      "Median time of a step under each variant; beside it how many times faster it is than the "
+      "variant it builds on. The table has the intervals.";
   return plot;
 }
 
@@ -87,6 +84,8 @@ PagePlot ratios(const std::vector<Variant>& variants) {
   plot.y.names = names_of(variants);
   plot.x.label = "times faster (median over the rounds)";
   plot.marks.push_back({1, "same speed", false});
+  double least = 1;
+  double most = 1;
   const auto add = [&](const char* name, std::size_t colour, Speedup Variant::*ratio) {
     PlotSeries series{name, PlotStyle::kPoints, colour, {}};
     for (std::size_t i = 0; i < variants.size(); ++i) {
@@ -94,6 +93,8 @@ PagePlot ratios(const std::vector<Variant>& variants) {
       if (!speedup.value || speedup.to == variants[i].name) continue;
       const Interval& value = *speedup.value;
       if (!(value.center <= kLargestPlotted)) continue;
+      least = std::min(least, value.low.value_or(value.center));
+      most = std::max(most, value.center);
       PlotPoint point{plotted(value.center),
                       static_cast<double>(i) + 0.2 * (static_cast<double>(colour) - 1)};
       if (value.low && value.high && *value.high <= kLargestPlotted) {
@@ -109,6 +110,8 @@ PagePlot ratios(const std::vector<Variant>& variants) {
   add("against the first variant", 0, &Variant::to_first);
   add("against what it builds on", 1, &Variant::to_previous);
   add("against reference kernels, all else equal", 2, &Variant::to_reference);
+  // Tenfold and more would press the others against each other.
+  plot.x.logarithmic = least > 0 && most / least > 10;
   plot.description = "The same ratios stand in the table of variants.";
   return plot;
 }

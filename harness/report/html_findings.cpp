@@ -169,14 +169,14 @@ PageSection findings_section(const ReportData& data) {
       "stands here once."};
   PageTable table;
   table.caption = "Violations, reasons for mistrust, departures and advice";
-  table.columns = {{"kind"},  {"rule"}, {"place"},         {"expected"},
-                   {"found"}, {"hint"}, {"results", true}, {"first in"}};
+  table.columns = {{"kind"},  {"found"}, {"expected"},      {"rule"},
+                   {"place"}, {"hint"},  {"results", true}, {"first in"}};
   for (const auto& [finding, seen] : found) {
     table.rows.push_back({{finding.kind.substr(2), {}, tone_of(finding.kind)},
+                          {printable(finding.actual, 400)},
+                          {printable(finding.expected)},
                           {printable(finding.rule, 80)},
                           {printable(finding.path, 120)},
-                          {printable(finding.expected)},
-                          {printable(finding.actual, 400)},
                           {printable(finding.hint)},
                           {std::to_string(seen.count), static_cast<double>(seen.count)},
                           {seen.first, {}, Tone::kPlain, seen.target}});
@@ -189,7 +189,7 @@ PageSection findings_section(const ReportData& data) {
 PageSection files_section(const ReportData& data) {
   PageSection section;
   section.id = "files";
-  section.title = "Files with problems";
+  section.title = "Files";
   PageTable table;
   table.caption = "Problems, notes and files that were passed over";
   table.columns = {{"file"}, {"kind"}, {"place"}, {"what"}};

@@ -13,11 +13,6 @@
 namespace harness {
 namespace {
 
-bool missed_its_target(const Status& status) {
-  return std::any_of(status.violations.begin(), status.violations.end(),
-                     [](const Violation& violation) { return violation.rule == "converged"; });
-}
-
 std::string named(const std::string& name, const std::string& value) {
   if (name == "precision" || name == "allocator" || name == "processor") return value;
   if (name == "commit") return "commit " + value.substr(0, 7);
@@ -30,7 +25,7 @@ std::string named(const std::string& name, const std::string& value) {
 bool is_measurement(const ReportRun& run) {
   const Status& status = run.result.status;
   return run.file.problems.empty() && status.state != RunState::kDryRun &&
-         (status.state != RunState::kAborted || missed_its_target(status));
+         (status.state != RunState::kAborted || ended_without_target(status));
 }
 
 std::vector<WorkGroup> group_runs(const ReportData& data) {

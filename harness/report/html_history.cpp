@@ -76,6 +76,9 @@ std::vector<History> histories_of(const ReportData& data) {
                          history.points.begin() + static_cast<std::ptrdiff_t>(extra));
     histories.push_back(std::move(history));
   }
+  std::stable_sort(histories.begin(), histories.end(), [](const History& a, const History& b) {
+    return a.points.size() > b.points.size();
+  });
   return histories;
 }
 

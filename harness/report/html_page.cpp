@@ -40,12 +40,12 @@ PageSection summary_section(const ReportData& data) {
   section.title = "Results";
   PageTable table;
   table.caption = "All results, the latest first";
-  table.columns = {{"started (UTC)"}, {"workload"}, {"tier"},   {"machine"},
-                   {"commit"},        {"stack"},    {"metric"}, {"headline [95 %]", true},
-                   {"quality", true}, {"status"},   {"file"}};
+  table.columns = {
+      {"started (UTC)"},         {"status"},        {"workload"}, {"tier"},   {"stack"}, {"metric"},
+      {"headline [95 %]", true}, {"quality", true}, {"machine"},  {"commit"}, {"file"}};
   for (const ReportFile& file : data.rejected) {
     std::vector<PageCell> row(table.columns.size(), PageCell{"-"});
-    row[9] = {printable(file.verdict), {}, Tone::kBad, "files"};
+    row[1] = {printable(file.verdict), {}, Tone::kBad, "files"};
     row[10] = {printable(file.name)};
     table.rows.push_back(std::move(row));
   }
@@ -54,15 +54,15 @@ PageSection summary_section(const ReportData& data) {
     std::string when = line.started_at.substr(0, 16);
     std::replace(when.begin(), when.end(), 'T', ' ');
     table.rows.push_back({{when, {}, Tone::kPlain, entry.target},
+                          {line.status, {}, line.tone},
                           {line.workload},
                           {line.tier},
-                          {line.machine},
-                          {line.commit},
                           {line.stack},
                           {line.headline.name},
                           {line.headline.text, line.headline.value},
                           {line.quality, line.quality_value},
-                          {line.status, {}, line.tone},
+                          {line.machine},
+                          {line.commit},
                           {line.file}});
   }
   limit_rows(table);

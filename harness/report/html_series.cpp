@@ -52,7 +52,7 @@ void add_rows(PageTable& table, const Comparison& comparison,
       PageCell change{"-"};
       PageCell verdict{i == 0 ? "first" : "-"};
       if (i < row.changes.size() && row.changes[i]) {
-        change = {(row.is_factor ? "x " : "") + change_text(*row.changes[i], row),
+        change = {(row.is_factor ? "× " : "") + change_text(*row.changes[i], row),
                   row.changes[i]->center};
         verdict = {change_verdict(*row.changes[i], row.is_factor)};
         if (verdict.text == "differs") verdict.tone = Tone::kDoubt;
@@ -106,7 +106,7 @@ PagePlot factors_plot(const Comparison& comparison) {
         point.low = plotted(*change->low);
         point.high = plotted(*change->high);
       }
-      point.label = fmt::format("{}, {}: x {}", printable(row.name, 60), comparison.names[i],
+      point.label = fmt::format("{}, {}: × {}", printable(row.name, 60), comparison.names[i],
                                 change_text(*change, row));
       series[i - 1].points.push_back(point);
       any = true;

@@ -18,18 +18,22 @@ const Metric* metric_tagged(const Result& run, const std::string& tag) {
   return nullptr;
 }
 
-bool ended_without_target(const Status& status) {
-  return status.state == RunState::kAborted &&
-         std::any_of(status.violations.begin(), status.violations.end(),
-                     [](const Violation& violation) { return violation.rule == "converged"; });
-}
-
 std::string quality_text(const std::optional<QualityReport>& report) {
   if (!report) return "-";
   const std::string value =
       report->quality.value ? fmt::format("{:.4g}", *report->quality.value) : "none";
   const char* verdict = !report->passed ? "" : *report->passed ? ", met" : ", MISSED";
   return fmt::format("{} {}{}", printable(report->quality.metric, 24), value, verdict);
+}
+
+/// Three significant digits, zeros at the end included: 0.974, 1.40, 13.5, 135.
+std::string ratio_digits(double ratio) {
+  if (!(ratio >= 0.001 && ratio < 1e6)) return fmt::format("{:.3g}", ratio);
+  return fmt::format("{:.{}f}", ratio,
+                     ratio < 0.9995  ? 3
+                     : ratio < 9.995 ? 2
+                     : ratio < 99.95 ? 1
+                                     : 0);
 }
 
 ReportLine common_line(const ResultCommon& result, const ReportFile& file) {
@@ -46,6 +50,12 @@ ReportLine common_line(const ResultCommon& result, const ReportFile& file) {
 }
 
 }  // namespace
+
+bool ended_without_target(const Status& status) {
+  return status.state == RunState::kAborted &&
+         std::any_of(status.violations.begin(), status.violations.end(),
+                     [](const Violation& violation) { return violation.rule == "converged"; });
+}
 
 const Metric* headline_metric(const Result& run) {
   for (const char* tag : {"time.to-quality", "time.step"}) {
@@ -69,8 +79,9 @@ std::string with_interval(const Interval& interval, const std::string& unit) {
 }
 
 std::string ratio_text(const Interval& ratio) {
-  if (!ratio.low || !ratio.high) return fmt::format("{:.3g}", ratio.center);
-  return fmt::format("{:.3g} [{:.3g}, {:.3g}]", ratio.center, *ratio.low, *ratio.high);
+  const std::string center = ratio_digits(ratio.center);
+  if (!ratio.low || !ratio.high) return center;
+  return fmt::format("{} [{}, {}]", center, ratio_digits(*ratio.low), ratio_digits(*ratio.high));
 }
 
 std::string short_name(const std::string& digits, std::size_t length) {

@@ -64,8 +64,11 @@ Report.intervalsPlugin = function (plot) {
   return {
     id: 'intervals',
     beforeDatasetsDraw(chart) {
-      const {ctx, scales} = chart;
+      const {ctx, chartArea: area, scales} = chart;
       ctx.save();
+      ctx.beginPath();
+      ctx.rect(area.left, area.top, area.right - area.left, area.bottom - area.top);
+      ctx.clip();
       ctx.lineWidth = 1.2;
       plot.series.forEach((series, index) => {
         ctx.strokeStyle = Report.seriesColour(series.colour);

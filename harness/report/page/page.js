@@ -35,9 +35,12 @@
 
   function content(section, level) {
     const nodes = section.paragraphs.map((text) => element('p', {}, text));
-    if (section.facts.length) nodes.push(facts(section.facts));
+    // What is good or bad about it comes first, what it was made with last.
+    const telling = section.facts.filter((fact) => fact.tone), others = section.facts.filter((fact) => !fact.tone);
+    if (telling.length) nodes.push(facts(telling));
     if (section.plots.length) nodes.push(...plots(section.plots));
     nodes.push(...section.tables.map(Report.table));
+    if (others.length) nodes.push(facts(others));
     nodes.push(...section.parts.map((part) => build(part, level + 1)));
     return nodes;
   }

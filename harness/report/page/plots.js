@@ -34,10 +34,11 @@ Report.plot = function (plot) {
 };
 
 Report.height = function (plot) {
-  const rows = plot.y.names.length;
+  const rows = plot.y.names.length, names = Report.legendNames(plot).length;
   if (!rows) return 270;
-  const legend = Report.legendNames(plot).length > 1 ? 30 + 14 * Math.floor(Report.legendNames(plot).length / 3) : 0;
-  return 64 + legend + Math.min(rows, 60) * Math.max(26, 9 * Math.min(plot.series.length, 8));
+  // Series of points stand one below the other within their row, bars behind each other.
+  const bars = plot.series.some((one) => one.style === 'bars');
+  return 64 + (names > 1 ? 16 + 14 * Math.ceil(names / 3) : 0) + Math.min(rows, 60) * (bars ? 25 : Math.max(25, 9 * Math.min(names, 8)));
 };
 
 Report.legendNames = function (plot) { return [...new Set(plot.series.map((one) => one.name))]; };
@@ -158,118 +159,10 @@ Report.barConfig = function (plot) {
       const range = [typeof point.low === 'number' ? point.low : 0, sideways ? point.x : point.y];
       return sideways ? {x: range, y: point.y, point} : {x: point.x, y: range, point};
     }),
-    backgroundColor: Report.seriesColour(series.colour), grouped: false, minBarLength: 1,
+    backgroundColor: Report.seriesColour(series.colour), grouped: false, minBarLength: sideways ? 1 : 0,
     barPercentage: !sideways ? 1 : layered && series.colour > 100 ? 0.45 : 0.78,
     categoryPercentage: sideways ? 0.9 : 0.96, order: series.colour === 100 ? 1 : 0,
   }));
-  return {type: 'bar', data: {labels: names.map((_, i) => i), datasets}, options,
-    plugins: [Report.marksPlugin(plot), Report.barLabels(plot)]};
-};
-
-Report.pointConfig(entry.plot);
-  entry.chart = new Chart(entry.canvas, config);
-};
-
-// Colours are read when a chart is made, so another theme makes them anew.
-Report.redraw = function () {
-  for (const entry of Report.charts) if (entry.chart) Report.draw(entry);
-};
-
-Report.drawAll = function () {
-  for (const entry of Report.charts) if (!entry.chart && entry.canvas.offsetParent) Report.draw(entry);
-};
-
-if ('IntersectionObserver' in window) {
-  Report.watcher = new IntersectionObserver((changes) => {
-    for (const change of changes) {
-      if (!change.isIntersecting) continue;
-      const entry = Report.charts.find((one) => one.canvas === change.target);
-      Report.watcher.unobserve(change.target);
-      if (entry && !entry.chart) Report.draw(entry);
-    }
-  }, {rootMargin: '400px'});
-}
-
-Report.short = function (text, chart) {
-  const most = chart.width < 480 ? 14 : 30;
-  return text.length > most ? text.slice(0, most - 1) + '\u2026' : text;
-};
-
-Report.options = function (plot) {
-  const ink = Report.colour('--ink'), faint = Report.colour('--faint'), rule = Report.colour('--rule');
-  const font = {family: getComputedStyle(document.body).fontFamily, size: 11};
-  const axis = (data) => ({
-    type: data.log ? 'logarithmic' : 'linear',
-    beginAtZero: data.zero,
-    title: {display: Boolean(data.label), text: data.label, color: faint, font},
-    grid: {color: rule, drawBorder: false, tickLength: 4},
-    ticks: {color: faint, font, maxRotation: 0, autoSkipPadding: 12},
-  });
-  const names = Report.legendNames(plot);
-  return {
-    animation: false, responsive: true, maintainAspectRatio: false, locale: 'en-US',
-    layout: {padding: {top: 4, right: 8}},
-    interaction: {mode: 'nearest', intersect: false},
-    scales: {x: axis(plot.x), y: axis(plot.y)},
-    plugins: {
-      legend: {
-        display: names.length > 1, align: 'start', onClick: null,
-        labels: {color: ink, font, boxWidth: 8, boxHeight: 8, padding: 10,
-          filter: (item, data) => data.datasets.findIndex((one) => one.label === item.text) === item.datasetIndex},
-      },
-      tooltip: {
-        displayColors: false, backgroundColor: ink, titleColor: Report.colour('--paper'),
-        bodyColor: Report.colour('--paper'), titleFont: font, bodyFont: font,
-        callbacks: {title: () => '', label: (item) => Report.pointText(plot, item)},
-      },
-    },
-  };
-};
-
-Report.pointText = function (plot, item) {
-  const point = item.raw && item.raw.point;
-  if (!point) return '';
-  const along = plot.y.names.length ? point.x : point.y;
-  const place = plot.y.names.length ? plot.y.names[Math.round(point.y)] || ''
-    : plot.x.names.length ? '' : plot.x.label + ' ' + point.x;
-  const range = typeof point.high === 'number' ? ' [' + point.low + ', ' + point.high + ']' : '';
-  return [item.dataset.label, place, along + range, point.label].filter(Boolean).join(' \u00b7 ');
-};
-
-Report.barConfig = function (plot) {
-  const sideways = plot.y.names.length > 0;
-  const names = sideways ? plot.y.names : plot.x.names;
-  const options = Report.options(plot);
-  options.indexAxis = sideways ? 'y' : 'x';
-  options.interaction = {mode: 'nearest', axis: sideways ? 'y' : 'x', intersect: true};
-  const categories = options.scales[sideways ? 'y' : 'x'];
-  categories.type = 'category';
-  categories.grid.display = false;
-  if (sideways) {
-    categories.ticks.autoSkip = false;
-    categories.ticks.callback = function (value) { return Report.short(names[value], this.chart); };
-    categories.ticks.color = Report.colour('--ink');
-    options.layout.padding.right = 96;
-  }
-  const datasets = plot.series.map((series) => {
-    const data = names.map(() => null);
-    for (const point of series.points) {
-      const at = sideways ? point.y : point.x, end = sideways ? point.x : point.y;
-      const range = [typeof point.low === 'number' ? point.low : 0, end];
-      data[at] = sideways ? {x: range, y: names[at], point} : {x: names[at], y: range, point};
-    }
-    const colour = Report.seriesColour(series.colour);
-    const stacked = plot.series.length > 1;
-    return {
-      label: series.name, data, backgroundColor: colour, grouped: false,
-      barPercentage: !sideways ? 1 : stacked && series.colour > 100 ? 0.45 : 0.78,
-      categoryPercentage: sideways ? 0.9 : 0.96, order: series.colour === 100 ? 1 : 0, minBarLength: 1,
-    };
-  });
-  // The places of a category axis are told by number: names may be there twice.
-  for (const set of datasets) {
-    set.data = set.data.map((one, i) => one && (sideways ? {...one, y: i} : {...one, x: i}));
-  }
   return {type: 'bar', data: {labels: names.map((_, i) => i), datasets}, options,
     plugins: [Report.marksPlugin(plot), Report.barLabels(plot)]};
 };
@@ -297,6 +190,18 @@ Report.pointConfig = function (plot) {
       const power = Math.log10(value);
       return Math.abs(power - Math.round(power)) < 1e-9 ? Number(value).toLocaleString('en-US') : '';
     };
+  }
+  // Intervals belong into the picture, not only the points within them.
+  const ends = plot.series.flatMap((one) => one.points.flatMap((point) => [point.low, point.high]))
+    .filter((one) => typeof one === 'number');
+  if (ends.length) {
+    const scale = options.scales[plot.y.names.length ? 'x' : 'y'];
+    scale.suggestedMin = ends.reduce((a, b) => Math.min(a, b));
+    scale.suggestedMax = ends.reduce((a, b) => Math.max(a, b));
+  }
+  // Half a step or half an epoch is no place.
+  if (plot.series.every((one) => one.points.every((point) => Number.isInteger(point.x)))) {
+    options.scales.x.ticks.precision = 0;
   }
   const datasets = plot.series.map((series) => {
     const colour = Report.seriesColour(series.colour);

@@ -26,6 +26,7 @@ Report.table = function (table) {
   function cell(data, column, index) {
     const node = index === 0 ? element('th', {scope: 'row'}) : element('td');
     if (column.number) node.classList.add('number');
+    if (data.t.length > 44 && data.t.includes(' ')) node.classList.add('long');
     if (data.to) {
       node.append(element('a', {href: '#' + data.to}, data.t));
     } else {
