@@ -1,15 +1,15 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <set>
+#include <utility>
 
 #include "harness/base/files.hpp"
 #include "harness/base/print.hpp"
 #include "harness/base/text.hpp"
+#include "harness/commands/checked_file.hpp"
 #include "harness/commands/command.hpp"
 #include "harness/commands/options.hpp"
-#include "harness/commands/recheck.hpp"
 #include "harness/report/html_page.hpp"
 #include "harness/report/report_data.hpp"
 #include "harness/report/report_lines.hpp"
@@ -19,47 +19,29 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Every *.json below `folder`, in the order of their names. Links to folders are not followed:
-/// they may lead in circles.
-void add_folder(const fs::path& folder, std::vector<std::string>& files,
-                ReportCollector& collector) {
-  std::vector<std::string> found;
-  std::error_code error;
-  fs::recursive_directory_iterator entry(folder, fs::directory_options::skip_permission_denied,
-                                         error);
-  for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
-    std::error_code ignored;
-    if (entry->path().extension() == ".json" && entry->is_regular_file(ignored)) {
-      found.push_back(entry->path().string());
-    }
-  }
-  if (error) collector.skip(folder.string(), "not read to its end: " + error.message());
-  std::sort(found.begin(), found.end());
-  files.insert(files.end(), found.begin(), found.end());
-}
-
+/// Each file of `paths` and below them, once, whatever is in it.
 void collect(const std::vector<std::string>& paths, ReportCollector& collector) {
   std::vector<std::string> files;
   for (const std::string& path : paths) {
     std::error_code ignored;
-    if (fs::is_directory(path, ignored)) {
-      add_folder(path, files, collector);
-    } else {
+    if (!fs::is_directory(path, ignored)) {
       files.push_back(path);
+      continue;
+    }
+    try {
+      const std::vector<std::string> more = result_files_below(path);
+      files.insert(files.end(), more.begin(), more.end());
+    } catch (const Error& error) {
+      collector.skip(path, error.why());
     }
   }
   std::set<std::string> seen;
   for (const std::string& file : files) {
-    // A file that two of the paths lead to is read once.
     std::error_code error;
     const fs::path whole = fs::weakly_canonical(file, error);
     if (!seen.insert(error ? file : whole.string()).second) continue;
-    std::vector<std::string> notes;
-    const auto check = [&](const auto& result, const nlohmann::json& document) {
-      return recheck(result, document, notes);
-    };
-    ValidationReport report = validate_result_file(file, {check, check});
-    collector.add(file, std::move(report), std::move(notes));
+    CheckedFile checked = check_file(file);
+    collector.add(file, std::move(checked.report), std::move(checked.notes));
   }
 }
 

@@ -56,8 +56,11 @@ void add_row(PageTable& table, const ReportRun& run, const std::string& name, st
         metric != nullptr && !metric->samples.empty() && metric->samples.back().value;
     return known ? *metric->samples.back().value : std::nan("");
   }();
-  const auto& quality = result.quality;
-  const std::optional<double> value = quality ? quality->quality.value : std::nullopt;
+  PageCell quality{"none"};
+  if (result.quality && result.quality->quality.value) {
+    const double value = *result.quality->quality.value;
+    quality = {fmt::format("{:.4f}", value), value};
+  }
   const ReportLine line = line_of(run);
   table.rows.push_back(
       {{line.started_at, {}, Tone::kPlain, is_detailed(place, count) ? run_id(place) : ""},
@@ -66,7 +69,7 @@ void add_row(PageTable& table, const ReportRun& run, const std::string& name, st
        {std::to_string(training.epochs), static_cast<double>(training.epochs)},
        {format_quantity(training.seconds, "s"), training.seconds},
        std::isfinite(loss) ? PageCell{fmt::format("{:.4f}", loss), loss} : PageCell{"-"},
-       value ? PageCell{fmt::format("{:.4f}", *value), *value} : PageCell{"none"},
+       quality,
        {training.target_reached ? "reached" : "missed",
         {},
         training.target_reached ? Tone::kGood : Tone::kDoubt}});
