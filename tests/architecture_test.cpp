@@ -29,6 +29,9 @@ const std::vector<Rule>& rules() {
       {"harness/mlperf/", {"harness/base/", "harness/result/", "harness/run/", "harness/mlperf/"}},
       {"harness/report/",
        {"harness/base/", "harness/stats/", "harness/result/", "harness/report/"}},
+      {"harness/gate/",
+       {"harness/base/", "harness/stats/", "harness/result/", "harness/run/", "harness/report/",
+        "harness/gate/"}},
       {"harness/commands/", {"harness/"}},
       {"harness/main.cpp", {"harness/commands/"}},
       // A program, not a part: it measures the machine too, at a workload's shapes.

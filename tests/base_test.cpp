@@ -48,6 +48,7 @@ TEST_CASE("numbers are whole texts and finite", "[base]") {
 TEST_CASE("quantities are shown in the unit a person expects", "[base]") {
   CHECK(format_quantity(1.5, "s") == "1.500 s");
   CHECK(format_quantity(0.0123, "s") == "12.30 ms");
+  CHECK(format_quantity(-193, "s") == "-3 min 13 s");
   CHECK(format_quantity(3.0 * 1024 * 1024 * 1024, "B") == "3.00 GiB");
   CHECK(format_quantity(402e9, "FLOP") == "402 GFLOP");
   CHECK(format_quantity(1e300, "B") == "8.88e+284 PiB");

@@ -248,3 +248,30 @@ TEST_CASE("what cannot be compared is refused", "[compare]") {
     CHECK_THAT(refusal({good, bad}), Catch::Contains("holds no result"));
   }
 }
+
+TEST_CASE("machines are compared by what they can do, too", "[comparison]") {
+  const auto side = [](const char* name, double copy_bandwidth, double samples_per_second) {
+    Result run = sample_result();
+    run.identity.uuid = name;
+    run.peaks = {
+        {"copy.bandwidth", "B/s", "memcpy", 2, {}, Interval{copy_bandwidth, {}, {}, 0}, ""}};
+    run.metrics = {sample_metric("time.step", "s", {1 / samples_per_second}, 0),
+                   sample_metric("throughput.samples", "samples/s", {samples_per_second}, 0)};
+    run.cost->cost.step_bytes = 1e9;
+    run.cost->utilisation = 0.5;
+    return Side{name, {run}};
+  };
+  const Comparison comparison =
+      compare_sides({side("slow", 10e9, 2), side("fast", 40e9, 4)}, std::nullopt);
+  const auto values = [&](const char* name) {
+    const ComparedRow& one = row(comparison.rows, name);
+    return std::pair(one.values[0]->center, one.values[1]->center);
+  };
+  CHECK(values("throughput.samples") == std::pair(2.0, 4.0));
+  CHECK(values("throughput a thread") == std::pair(1.0, 2.0));
+  CHECK(values("throughput a GB/s") == std::pair(0.2, 0.1));
+  CHECK(values("share of the copying") == std::pair(0.2, 0.1));
+  CHECK(values("share of the peak") == std::pair(0.5, 0.5));
+  CHECK(values("quality") == std::pair(0.75, 0.75));
+  CHECK_FALSE(row(comparison.rows, "quality").changes[1]);
+}

@@ -37,7 +37,7 @@ Process::Process(const std::vector<std::string>& arguments,
   int err = -1;
   out_ = temporary_file(out);
   err_ = temporary_file(err);
-  std::vector<std::string> words = {program.empty() ? HARNESS_BINARY : program};
+  std::vector<std::string> words = {program.empty() ? harness_program() : program};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -85,6 +85,8 @@ Outcome Process::wait() {
   const int code = WIFEXITED(status_) ? WEXITSTATUS(status_) : 128 + WTERMSIG(status_);
   return {code, content_of(out_), content_of(err_)};
 }
+
+std::string harness_program() { return HARNESS_BINARY; }
 
 Outcome run_harness(const std::vector<std::string>& arguments,
                     const std::vector<std::string>& environment,

@@ -42,6 +42,9 @@ class Process {
   std::filesystem::path err_;
 };
 
+/// The path of the program under test.
+std::string harness_program();
+
 /// Starts, waits, returns.
 Outcome run_harness(const std::vector<std::string>& arguments,
                     const std::vector<std::string>& environment = {},

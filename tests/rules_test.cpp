@@ -71,8 +71,9 @@ TEST_CASE("every rules file in the project loads", "[rules]") {
   int count = 0;
   for (const auto& entry : fs::directory_iterator(home_folder() / "rules")) {
     const std::string name = entry.path().stem().string();
-    if (entry.path().extension() != ".json" || name == "rules.schema") continue;
+    if (entry.path().extension() != ".json" || name.ends_with(".schema")) continue;
     if (name.starts_with("mlperf-")) continue;  // rules of logs: log_check_test.cpp
+    if (name == "gate") continue;               // margins: gate_test.cpp
     const Rules rules = load_rules(home_folder(), name);
     CHECK(rules.workload == name);
     CHECK(rules.sha256.size() == 64);

@@ -271,6 +271,28 @@ TEST_CASE("a resumed run counts as one that was never stopped", "[training]") {
   CHECK(events == whole.list.events);
 }
 
+TEST_CASE("a resumed run that ends before its next evaluation has the quality of the last one",
+          "[training]") {
+  Fixture first;
+  first.stop_after = 6;  // in the second epoch
+  Trained stopped(first.now);
+  const RunRecord before = first.run(stopped);
+  REQUIRE(before.quality);
+  Fixture second;
+  second.stop_after = 7;
+  Trained resumed(second.now);
+  resumed.steps = stopped.steps;
+  resumed.evaluations = stopped.evaluations;
+  TrainingState state = training_state_from_json(to_json(first.saved.back()));
+  state.resumed.push_back({state.epoch, state.steps, "2026-01-31T12:00:00.000Z"});
+  const RunRecord record = second.run(resumed, state);
+  CHECK(record.stop == StopReason::kInterrupted);
+  REQUIRE(record.quality);
+  CHECK(record.quality->metric == before.quality->metric);
+  CHECK(record.quality->direction == before.quality->direction);
+  CHECK(record.quality->value == before.quality->value);
+}
+
 TEST_CASE("a workload without epochs cannot train to a target", "[training]") {
   class NoEpochs : public Trained {
    public:

@@ -167,11 +167,7 @@ void RetinaNetTraining::load_initial_weights() {
                 {}};
     return;
   }
-  std::map<std::string, at::Tensor> destinations;
-  for (const Parameter& parameter : model_->parameters().all()) {
-    destinations.emplace(parameter.name, parameter.tensor);
-  }
-  weights_ = load_weights(settings_.weights, destinations).artifact;
+  weights_ = load_weights(settings_.weights, model_->parameters().by_name()).artifact;
 }
 
 BatchOptions RetinaNetTraining::batch_options() const {

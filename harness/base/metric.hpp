@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace harness {
@@ -50,5 +51,13 @@ struct Metric {
   Summary summary{};
   std::vector<std::string> warnings{};
 };
+
+/// The metric of that tag; null when there is none. Points into `metrics`.
+inline const Metric* find_metric(const std::vector<Metric>& metrics, std::string_view tag) {
+  for (const Metric& metric : metrics) {
+    if (metric.tag == tag) return &metric;
+  }
+  return nullptr;
+}
 
 }  // namespace harness

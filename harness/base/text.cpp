@@ -110,12 +110,12 @@ std::optional<double> parse_number(std::string_view text) {
 }
 
 std::string format_quantity(double value, std::string_view unit) {
+  if (value < 0) return fmt::format("-{}", format_quantity(-value, unit));
   if (unit == "s") {
-    const double size = std::abs(value);
-    if (size >= 120)
+    if (value >= 120)
       return fmt::format("{:.0f} min {:02.0f} s", std::floor(value / 60), std::fmod(value, 60));
-    if (size >= 1 || size == 0) return fmt::format("{:.3f} s", value);
-    if (size >= 1e-3) return fmt::format("{:.2f} ms", value * 1e3);
+    if (value >= 1 || value == 0) return fmt::format("{:.3f} s", value);
+    if (value >= 1e-3) return fmt::format("{:.2f} ms", value * 1e3);
     return fmt::format("{:.2f} us", value * 1e6);
   }
   if (unit == "B") return scaled(value, 1024, {"", "Ki", "Mi", "Gi", "Ti", "Pi"}, "B");
@@ -168,8 +168,10 @@ std::string wrap(std::string_view text, std::size_t columns, std::size_t indent)
 std::string printable(std::string_view text, std::size_t limit) {
   std::string out;
   for (const char c : text) {
-    if (out.size() >= limit) return out + "...";
     const auto byte = static_cast<unsigned char>(c);
+    // Not within a character of several bytes, unless there is no end to it.
+    const bool continues = (byte & 0xC0) == 0x80 && out.size() < limit + 3;
+    if (out.size() >= limit && !continues) return out + "...";
     if (byte < 0x20 || byte == 0x7f) {
       out += fmt::format("\\x{:02x}", byte);
     } else {

@@ -23,6 +23,7 @@ constexpr std::array kCommands = {
     Command{"verify", "check the model against golden data", verify_command},
     Command{"validate", "check result files against schema, digest and rules", validate_command},
     Command{"compare", "results side by side, with what differs and by how much", compare_command},
+    Command{"gate", "whether a candidate is as good as its baseline: for CI", gate_command},
     Command{"check-log", "judge training logs by MLPerf's rules", check_log_command},
     Command{"report", "results as one page that opens offline, or as text", report_command},
     Command{"submit", "share results: redacted, in a results tree or an MLPerf package",

@@ -35,13 +35,6 @@ void refuse_if_too_large(Workload& workload, const RunPlan& plan) {
               "use a smaller batch or a machine with more memory");
 }
 
-const Metric* find_metric(const std::vector<Metric>& metrics, const std::string& tag) {
-  for (const Metric& metric : metrics) {
-    if (metric.tag == tag) return &metric;
-  }
-  return nullptr;
-}
-
 std::optional<CostReport> report_cost(const Cost& cost, const Result& result) {
   CostReport report;
   report.cost = cost;
@@ -105,8 +98,8 @@ void judge(Result& result, const RunPlan& plan, const RunRecord& record) {
         return violation.rule == "quality-target" || violation.rule == "metric-present";
       });
       status.violations.insert(status.violations.begin(),
-                               {"converged", "/training/target_reached", "true", record.stop_detail,
-                                "its samples tell how the losses went"});
+                               {kConvergedRule, "/training/target_reached", "true",
+                                record.stop_detail, "its samples tell how the losses went"});
     }
   }
   judge_machine(result);
@@ -156,6 +149,7 @@ Result measure(RunPlan& plan, const MeasureTask& task) {
 
   Result result;
   result.identity = make_identity(task.position, task.command_line);
+  result.identity.campaign = task.campaign;
   result.rules = refer_to(plan.rules, plan.tier_name, plan.departures);
   result.settings = {plan.requested, plan.effective};
   result.kernels = plan.context.kernels;

@@ -18,7 +18,8 @@ struct MeasureTask {
   std::filesystem::path out{};
   std::string stem{};  ///< of the run's files in `out`
   std::vector<std::string> command_line{};
-  std::optional<Checkpoint> checkpoint{};  ///< of this run, to go on from
+  std::optional<Checkpoint> checkpoint{};   ///< of this run, to go on from
+  std::optional<CampaignPlace> campaign{};  ///< that the run is a part of
 };
 
 /// Measures and returns the result with its status; writes samples beside the result-to-be as

@@ -3,7 +3,6 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <ctime>
 #include <optional>
 
@@ -61,13 +60,8 @@ fs::path new_run_folder(const std::string& workload) {
 
 ExitCode exit_code(const Status& status, bool strict) {
   switch (status.state) {
-    case RunState::kAborted: {
-      // A run that came to its end without reaching the target was not stopped by anybody.
-      const auto missed = [](const Violation& violation) { return violation.rule == "converged"; };
-      return std::any_of(status.violations.begin(), status.violations.end(), missed)
-                 ? ExitCode::kInvalid
-                 : ExitCode::kAborted;
-    }
+    case RunState::kAborted:
+      return was_stopped(status) ? ExitCode::kAborted : ExitCode::kInvalid;
     case RunState::kInvalid:
       return ExitCode::kInvalid;
     case RunState::kValid:

@@ -5,16 +5,11 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
-#include "harness/commands/output.hpp"
 #include "harness/result/result_file.hpp"
 
 namespace harness {
 
 namespace fs = std::filesystem;
-
-bool was_stopped(const Result& result) {
-  return exit_code(result.status, false) == ExitCode::kAborted;
-}
 
 std::vector<Result> one_per_run(std::vector<Result> results) {
   std::map<std::pair<std::string, std::int64_t>, Result> best;
@@ -22,7 +17,7 @@ std::vector<Result> one_per_run(std::vector<Result> results) {
     const auto key = std::pair(result.identity.series_id, result.identity.run_index);
     const auto known = best.find(key);
     const auto rank = [](const Result& one) {
-      return std::pair(!was_stopped(one), one.identity.ended_at);
+      return std::pair(!was_stopped(one.status), one.identity.ended_at);
     };
     if (known == best.end() || rank(known->second) < rank(result)) {
       best.insert_or_assign(key, std::move(result));

@@ -18,7 +18,4 @@ std::vector<Result> one_per_run(std::vector<Result> results);
 std::vector<Result> results_of_series(const std::filesystem::path& folder,
                                       const std::string& series_id);
 
-/// Whether somebody or something stopped the run before its end.
-bool was_stopped(const Result& result);
-
 }  // namespace harness

@@ -13,6 +13,7 @@
 #include "harness/commands/run_options.hpp"
 #include "harness/commands/series.hpp"
 #include "harness/commands/series_state.hpp"
+#include "harness/gate/campaign.hpp"
 #include "harness/report/series_summary.hpp"
 #include "harness/run/interrupt.hpp"
 #include "harness/run/plan.hpp"
@@ -38,7 +39,7 @@ std::string free_stem(const RunPlan& plan, const SeriesPosition& position, const
 ExitCode run_once(const RunInvocation& invocation, RunPlan& plan, const SeriesPosition& position,
                   const fs::path& out) {
   make_writable_folder(out);
-  MeasureTask task{position, out, "", invocation.command_line, {}};
+  MeasureTask task{position, out, "", invocation.command_line, {}, inherited_campaign()};
   if (plan.tier.trains_to_target()) {
     task.checkpoint = find_checkpoint(out, position.series_id, position.index);
   }
@@ -69,7 +70,7 @@ ExitCode run_all(const RunInvocation& invocation, RunPlan& plan, SeriesState& st
                  const fs::path& out) {
   std::map<std::int64_t, ExitCode> codes;
   for (const Result& result : results_of_series(out, state.series_id())) {
-    if (was_stopped(result)) continue;
+    if (was_stopped(result.status)) continue;
     const std::int64_t index = result.identity.run_index;
     codes[index] = exit_code(result.status, invocation.strict);
     if (const auto left = find_checkpoint(out, state.series_id(), index)) {
@@ -84,6 +85,7 @@ ExitCode run_all(const RunInvocation& invocation, RunPlan& plan, SeriesState& st
     };
     ExitCode code = ExitCode::kOk;
     try {
+      if (!codes.empty()) cool_down(invocation.pause_seconds);
       code = measure_run(invocation, plan, state, index, out);
     } catch (const std::exception&) {
       if (nothing_yet()) state.complete();
@@ -133,6 +135,7 @@ ExitCode run_command(const Arguments& arguments) {
   if (!invocation) return ExitCode::kOk;
   if (!invocation->resume.empty()) return resume(invocation->resume);
   const std::optional<SeriesOrder> order = inherited_order();
+  inherited_campaign();  // refused before anything is measured
   if (order) invocation->request.drawn_seed = order->seed;
   RunPlan plan = make_plan(invocation->request, home_folder());
   if (order) return run_once(*invocation, plan, order->position, order->out);

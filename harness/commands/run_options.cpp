@@ -20,6 +20,7 @@ Options run_options() {
       .add("seed", "0 to 4294967295; default: by the rules", "N")
       .add("data", "COCO-format folder instead of the default data", "DIR")
       .add("runs", "results in the series, each from a process of its own", "N")
+      .add("pause", "seconds to cool down before each further run of the series", "S")
       .add("max-epochs", "train at most so long, where the tier trains to a target", "N")
       .add("division", "closed refuses departures from the rules; open lists them", "NAME")
       .add("quality-target", "another target than the rules' (division open)", "X")
@@ -79,6 +80,8 @@ std::optional<RunInvocation> parse_run_options(const Arguments& arguments) {
   request.dry_run = request.dry_run || options.flag("dry-run");
   if (const auto out = options.text("out")) invocation.out = *out;
   invocation.strict = options.flag("strict");
+  invocation.pause_seconds = options.number("pause").value_or(0);
+  if (invocation.pause_seconds < 0) throw Error("--pause", "is below 0");
   invocation.command_line = {"harness", "run"};
   invocation.command_line.insert(invocation.command_line.end(), arguments.begin(), arguments.end());
   return invocation;

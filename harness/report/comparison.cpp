@@ -10,7 +10,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/text.hpp"
 #include "harness/report/convergence.hpp"
-#include "harness/report/verdict.hpp"
+#include "harness/report/set_up.hpp"
 #include "harness/stats/stats.hpp"
 
 namespace harness {
@@ -22,53 +22,6 @@ using nlohmann::json;
                                  const std::string& hint) {
   throw Error(printable(what), why, hint, ExitCode::kInconclusive);
 }
-
-std::string shown(const json& value) {
-  return printable(value.is_string() ? value.get<std::string>() : value.dump(), 80);
-}
-
-/// Drawn from the seed, they differ from run to run as the seeds do.
-std::string weights_of(const Result& run) {
-  std::vector<std::string> list;
-  for (const Artifact& weights : run.weights) {
-    const bool drawn = weights.source.starts_with("seeded");
-    list.push_back(drawn ? "seeded" : weights.sha256.value_or(printable(weights.name, 60)));
-  }
-  return list.empty() ? "none" : join(list, ", ");
-}
-
-}  // namespace
-
-std::map<std::string, std::string> set_up_of(const Result& run) {
-  std::map<std::string, std::string> facts;
-  const json& effective = run.settings.effective;
-  for (const char* key : {"tier", "batch_size", "threads", "cpus", "precision", "allocator",
-                          "max_epochs", "quality_target"}) {
-    facts[key] = shown(effective.value(key, json()));
-  }
-  const json settings = effective.value("set", json::object());
-  for (const auto& [key, value] : settings.items()) {
-    facts["set " + key] = shown(value);
-  }
-  facts["kernels"] = kernels_text(run.kernels);
-  facts["data"] = run.dataset ? run.dataset->sha256.value_or("unknown") : "none";
-  const auto system = [&](const char* name, const char* pointer) {
-    const json::json_pointer place(pointer);
-    facts[name] = shown(run.system.contains(place) ? run.system.at(place) : json());
-  };
-  system("machine", "/fingerprint");
-  system("processor", "/cpu/model_name");
-  system("usable cores", "/limits/usable_cores");
-  system("governor", "/cpu/governor");
-  system("LibTorch", "/software/libtorch");
-  system("oneDNN", "/software/onednn");
-  system("compiler", "/build/compiler");
-  facts["weights"] = weights_of(run);
-  facts["commit"] = run.identity.git_commit + (run.identity.git_dirty ? ", modified" : "");
-  return facts;
-}
-
-namespace {
 
 void check_side(const Side& side, std::set<std::string>& uuids) {
   if (side.runs.empty()) throw Error(printable(side.name), "holds no result of a run");
@@ -86,8 +39,7 @@ void check_side(const Side& side, std::set<std::string>& uuids) {
     if (!uuids.insert(run.identity.uuid).second) {
       not_comparable(who, "is there twice", "a run says nothing when compared with itself");
     }
-    const bool stopped = run.status.state == RunState::kAborted && !missed_target(run);
-    if (stopped) not_comparable(who, "was stopped before its end", "leave it out");
+    if (was_stopped(run.status)) not_comparable(who, "was stopped before its end", "leave it out");
     if (run.rules.workload != side.runs.front().rules.workload ||
         set_up_of(run) != set_up_of(side.runs.front())) {
       not_comparable(who, "has another set-up than the side's first run",
@@ -103,7 +55,7 @@ std::string doubts_of(const Side& side) {
   std::size_t mistrusted = 0;
   for (const Result& run : side.runs) {
     invalid += run.status.state == RunState::kInvalid ? 1 : 0;
-    missed += missed_target(run) ? 1 : 0;
+    missed += missed_target(run.status) ? 1 : 0;
     mistrusted += run.status.mistrusted ? 1 : 0;
   }
   std::vector<std::string> doubts;
@@ -124,8 +76,14 @@ std::vector<double> run_medians(const Side& side,
 }
 
 std::optional<double> median_of(const Result& run, const std::string& tag) {
-  for (const Metric& metric : run.metrics) {
-    if (metric.tag == tag && metric.summary.median) return metric.summary.median->center;
+  const Metric* metric = find_metric(run.metrics, tag);
+  if (metric == nullptr || !metric->summary.median) return std::nullopt;
+  return metric->summary.median->center;
+}
+
+std::optional<double> peak_of(const Result& run, const std::string& tag) {
+  for (const Peak& peak : run.peaks) {
+    if (peak.tag == tag && peak.value) return peak.value->center;
   }
   return std::nullopt;
 }
@@ -176,12 +134,36 @@ std::vector<ComparedRow> metric_rows(const std::vector<Side>& sides) {
                           if (!all || !threads.is_number() || threads == 0) return std::nullopt;
                           return *all / threads.get<double>();
                         }));
+  rows.push_back(row_of("throughput a GB/s", "samples/s", sides,
+                        [](const Result& run) -> std::optional<double> {
+                          const auto all = median_of(run, "throughput.samples");
+                          const auto copying = peak_of(run, "copy.bandwidth");
+                          if (!all || !copying) return std::nullopt;
+                          return *all / (*copying / 1e9);
+                        }));
+  rows.push_back(
+      row_of("share of the copying", "1", sides, [](const Result& run) -> std::optional<double> {
+        const auto step = median_of(run, "time.step");
+        const auto copying = peak_of(run, "copy.bandwidth");
+        if (!step || !copying || !run.cost || run.cost->cost.step_bytes <= 0) {
+          return std::nullopt;
+        }
+        return run.cost->cost.step_bytes / *step / *copying;
+      }));
   rows.push_back(
       row_of("share of the peak", "1", sides, [](const Result& run) -> std::optional<double> {
         return run.cost ? run.cost->utilisation : std::nullopt;
       }));
   rows.push_back(
       row_of("peak memory", "B", sides, [](const Result& run) { return run.memory.peak_bytes; }));
+  // Beside the speed; by how much it differs says nothing, the rules judge it. That of training
+  // stands with its convergence.
+  ComparedRow quality =
+      row_of("quality", "1", sides, [](const Result& run) -> std::optional<double> {
+        return run.quality && !run.training ? run.quality->quality.value : std::nullopt;
+      });
+  quality.changes.assign(sides.size(), std::nullopt);
+  rows.push_back(std::move(quality));
   std::erase_if(rows, [](const ComparedRow& row) {
     return std::none_of(row.values.begin(), row.values.end(),
                         [](const auto& value) { return value.has_value(); });

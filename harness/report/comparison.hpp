@@ -48,9 +48,6 @@ struct Comparison {
 /// Most runs of a side: as many as an exact interval is computed for.
 inline constexpr std::size_t kMostRunsOfSide = 300;
 
-/// What a side's runs must share, and what is worth naming where sides differ; safe to print.
-std::map<std::string, std::string> set_up_of(const Result& run);
-
 /// What an interval says of a change: of a factor against 1, of a difference against 0.
 std::string change_verdict(const Interval& change, bool is_factor);
 

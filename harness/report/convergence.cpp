@@ -14,17 +14,11 @@
 namespace harness {
 namespace {
 
-const Metric* metric_of(const Result& run, const std::string& tag) {
-  const auto found = std::find_if(run.metrics.begin(), run.metrics.end(),
-                                  [&](const Metric& metric) { return metric.tag == tag; });
-  return found == run.metrics.end() ? nullptr : &*found;
-}
-
 /// Quality after each epoch; one that is not a number reaches nothing.
 std::vector<double> curve_of(const Result& run) {
   std::vector<double> curve;
   const Metric* metric =
-      run.quality ? metric_of(run, "quality." + run.quality->quality.metric) : nullptr;
+      run.quality ? find_metric(run.metrics, "quality." + run.quality->quality.metric) : nullptr;
   if (metric == nullptr) return curve;
   const bool higher = metric->direction != Direction::kLower;
   const double worst = std::numeric_limits<double>::infinity() * (higher ? -1 : 1);
@@ -42,7 +36,7 @@ std::optional<std::size_t> epochs_to(const std::vector<double>& curve, double ta
 
 /// On the clock when the evaluation of that epoch was over.
 std::optional<double> seconds_at(const Result& run, std::size_t epoch) {
-  const Metric* metric = metric_of(run, "time.elapsed");
+  const Metric* metric = find_metric(run.metrics, "time.elapsed");
   if (metric == nullptr || metric->samples.size() < epoch) return std::nullopt;
   return metric->samples[epoch - 1].value;
 }
@@ -167,12 +161,6 @@ ComparedRow quality_row(const std::vector<Side>& sides) {
 }
 
 }  // namespace
-
-bool missed_target(const Result& run) {
-  return run.training && !run.training->target_reached &&
-         std::any_of(run.status.violations.begin(), run.status.violations.end(),
-                     [](const Violation& violation) { return violation.rule == "converged"; });
-}
 
 std::vector<ComparedRow> convergence_rows(const std::vector<Side>& sides,
                                           std::optional<double> target) {

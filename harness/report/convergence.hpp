@@ -8,9 +8,6 @@
 
 namespace harness {
 
-/// A run that came to its end without reaching its target.
-bool missed_target(const Result& run);
-
 /// Epochs and time until `target` (the hardest of the sides' own when empty), and the quality after
 /// the last epoch that all runs trained. A run that came to its end without the target counts as
 /// slower than every one that reached it; where runs were stopped by a lower target of their own,

@@ -9,6 +9,7 @@
 #include "harness/base/text.hpp"
 #include "harness/report/comparison.hpp"
 #include "harness/report/report_lines.hpp"
+#include "harness/report/set_up.hpp"
 
 namespace harness {
 namespace {
@@ -25,7 +26,7 @@ std::string named(const std::string& name, const std::string& value) {
 bool is_measurement(const ReportRun& run) {
   const Status& status = run.result.status;
   return run.file.problems.empty() && status.state != RunState::kDryRun &&
-         (status.state != RunState::kAborted || ended_without_target(status));
+         (status.state != RunState::kAborted || missed_target(status));
 }
 
 std::vector<WorkGroup> group_runs(const ReportData& data) {

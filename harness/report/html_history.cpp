@@ -11,6 +11,7 @@
 #include "harness/report/html_groups.hpp"
 #include "harness/report/html_parts.hpp"
 #include "harness/report/report_lines.hpp"
+#include "harness/report/set_up.hpp"
 #include "harness/stats/change_points.hpp"
 
 namespace harness {

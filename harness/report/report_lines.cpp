@@ -51,12 +51,6 @@ ReportLine common_line(const ResultCommon& result, const ReportFile& file) {
 
 }  // namespace
 
-bool ended_without_target(const Status& status) {
-  return status.state == RunState::kAborted &&
-         std::any_of(status.violations.begin(), status.violations.end(),
-                     [](const Violation& violation) { return violation.rule == "converged"; });
-}
-
 const Metric* headline_metric(const Result& run) {
   for (const char* tag : {"time.to-quality", "time.step"}) {
     if (const Metric* metric = metric_tagged(run, tag)) return metric;
@@ -102,7 +96,7 @@ std::string status_text(const Status& status, const ReportFile& file) {
   if (!file.problems.empty()) {
     return "NOT VALID: " + format_count(std::ssize(file.problems), "problem");
   }
-  const std::string state = ended_without_target(status) ? "target missed" : to_text(status.state);
+  const std::string state = missed_target(status) ? "target missed" : to_text(status.state);
   return state + (status.mistrusted ? ", mistrusted" : "");
 }
 

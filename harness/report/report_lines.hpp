@@ -49,9 +49,6 @@ std::string short_name(const std::string& digits, std::size_t length = 8);
 std::string machine_of(const ResultCommon& result);
 std::string commit_of(const Identity& identity);
 
-/// Of a run that trained to its end and missed its target: it is complete all the same.
-bool ended_without_target(const Status& status);
-
 /// Status of a result whose file has `file`'s problems, and its tone.
 std::string status_text(const Status& status, const ReportFile& file);
 Tone status_tone(const Status& status, const ReportFile& file);

@@ -34,16 +34,13 @@ bool shown_by_epoch(const std::string& tag) {
 std::string training_text(const Result& result) {
   if (!result.training) return {};
   const TrainingReport& report = *result.training;
-  const Metric* training = nullptr;
-  const Metric* evaluation = nullptr;
+  const Metric* training = find_metric(result.metrics, "time.epoch");
+  const Metric* evaluation = find_metric(result.metrics, "time.evaluation");
+  const Metric* loss = find_metric(result.metrics, "loss.total");
   const Metric* quality = nullptr;
-  const Metric* loss = nullptr;
   for (const Metric& metric : result.metrics) {
-    if (metric.tag == "time.epoch") training = &metric;
-    if (metric.tag == "time.evaluation") evaluation = &metric;
     // The first one is the metric with the target.
     if (quality == nullptr && metric.tag.starts_with("quality.")) quality = &metric;
-    if (metric.tag == "loss.total") loss = &metric;
   }
   const std::string name = quality == nullptr ? "quality" : quality->tag.substr(8);
   std::string text = fmt::format("\n{:>5} {:>14} {:>14} {:>12}  {}\n", "epoch", "training",

@@ -50,6 +50,12 @@ Status status_from(const json& object) {
   return status;
 }
 
+std::optional<CampaignPlace> campaign_from(const json& identity) {
+  if (!identity.contains("campaign")) return std::nullopt;
+  const json& object = identity.at("campaign");
+  return CampaignPlace{object.at("id"), object.at("side"), object.at("pair")};
+}
+
 }  // namespace
 
 Identity identity_from_json(const json& object) {
@@ -62,7 +68,8 @@ Identity identity_from_json(const json& object) {
           object.at("harness_version"),
           optional_of<std::string>(object, "git_commit").value_or(""),
           object.at("git_dirty"),
-          object.at("command_line").get<std::vector<std::string>>()};
+          object.at("command_line").get<std::vector<std::string>>(),
+          campaign_from(object)};
 }
 
 std::string reason_of(const json& object, const char* key) {

@@ -74,6 +74,9 @@ json identity_json(const Identity& identity) {
   const bool known = !identity.git_commit.empty();
   put(object, "git_commit", known ? std::optional(identity.git_commit) : std::nullopt,
       "not built from a git checkout");
+  if (const auto& place = identity.campaign) {
+    object["campaign"] = {{"id", place->id}, {"side", place->side}, {"pair", place->pair}};
+  }
   return object;
 }
 

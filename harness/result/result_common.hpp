@@ -33,12 +33,27 @@ struct Departure {
 
 enum class RunState { kValid, kInvalid, kAborted, kDryRun };
 
+/// The rule that a run breaks which ends without reaching its quality target.
+inline constexpr const char* kConvergedRule = "converged";
+
 struct Status {
   RunState state = RunState::kAborted;
   bool mistrusted = false;
   std::vector<std::string> mistrust_reasons{};
   std::vector<Violation> violations{};
   std::vector<std::string> recommendations{};
+};
+
+/// Of a run that trained to its end without reaching its quality target; MLPerf calls that aborted.
+bool missed_target(const Status& status);
+/// Aborted before its end: by somebody, by a signal, by a failure.
+bool was_stopped(const Status& status);
+
+/// Where a run stands in a gate's campaign, in which runs of two sides alternate.
+struct CampaignPlace {
+  std::string id{};       ///< a UUID, shared by all runs of the campaign
+  std::string side{};     ///< baseline | candidate
+  std::int64_t pair = 1;  ///< 1-based; the two sides' runs of one number were measured in turn
 };
 
 struct Identity {
@@ -52,6 +67,7 @@ struct Identity {
   std::string git_commit{};
   bool git_dirty = false;
   std::vector<std::string> command_line{};
+  std::optional<CampaignPlace> campaign{};  ///< empty for runs by themselves
 };
 
 struct RulesReference {

@@ -48,15 +48,9 @@ const json* find(const json& document, const std::string& path) {
   }
 }
 
-const Metric* find_metric(const Result& result, const std::string& tag) {
-  const auto found = std::find_if(result.metrics.begin(), result.metrics.end(),
-                                  [&](const Metric& metric) { return metric.tag == tag; });
-  return found == result.metrics.end() ? nullptr : &*found;
-}
-
 void check_lengths(const Tier& tier, const Result& result, std::vector<Violation>& violations) {
   if (tier.trains_to_target()) return;  // the quality target says when it was long enough
-  const Metric* steps = find_metric(result, "time.step");
+  const Metric* steps = find_metric(result.metrics, "time.step");
   if (steps == nullptr) {
     violations.push_back({"steps-timed", "/metrics", "a metric time.step", "none",
                           "run without interrupting the first steps"});
@@ -185,7 +179,7 @@ std::vector<Violation> check_rules(const Rules& rules, const Result& result, con
     check_lengths(tier->second, result, violations);
   }
   for (const std::string& tag : rules.finite_metrics) {
-    const Metric* metric = find_metric(result, tag);
+    const Metric* metric = find_metric(result.metrics, tag);
     if (metric == nullptr) {
       violations.push_back({"metric-present", "/metrics", "a metric " + tag, "none", ""});
       continue;

@@ -57,6 +57,7 @@ class Loop {
     }
     start_ = hooks_.clock();
     if (options_.resume_from) {
+      record_.quality = state_.quality;
       for (Observer* observer : observers_) observer->resumed(state_.resumed.back());
     } else {
       for (Observer* observer : observers_) observer->run_begin();
@@ -122,7 +123,7 @@ class Loop {
     for (Observer* observer : observers_) {
       observer->evaluated(quality, {"", state_.epoch, state_.samples});
     }
-    record_.quality = quality;
+    record_.quality = state_.quality = quality;
     const double evaluated = now();
     note_epoch(quality, trained - epoch_start_, evaluated - trained);
     if (quality_passed(quality, options_.target).value_or(false)) {
@@ -187,10 +188,8 @@ class Loop {
     report.target_reached = target_reached_;
     report.resumed = state_.resumed;
     record_.metrics = table_.take();
-    for (const Metric& metric : record_.metrics) {
-      if (metric.tag == "time.epoch") {
-        report.epochs = static_cast<std::int64_t>(metric.samples.size());
-      }
+    if (const Metric* epochs = find_metric(record_.metrics, "time.epoch")) {
+      report.epochs = std::ssize(epochs->samples);
     }
     if (!target_reached_) return;
     MetricTable totals(std::move(record_.metrics));

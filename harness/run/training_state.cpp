@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "harness/result/common_json.hpp"
 #include "harness/result/result_json.hpp"
 
 namespace harness {
@@ -63,7 +64,9 @@ json to_json(const TrainingState& state) {
   for (const Resumption& one : state.resumed) {
     resumed.push_back(resumption_json(one));
   }
+  const QualityReport last{state.quality.value_or(Quality{}), {}, {}, {}};
   return {{"epoch", state.epoch},
+          {"quality", state.quality ? quality_json(last) : json()},
           {"totals",
            {{"steps", totals.steps},
             {"seconds", totals.seconds},
@@ -93,6 +96,9 @@ TrainingState training_state_from_json(const json& document) {
   state.steps = document.at("steps");
   state.samples = document.at("samples");
   state.seconds = document.at("seconds");
+  if (const json& quality = document.at("quality"); !quality.is_null()) {
+    state.quality = quality_from(quality).quality;
+  }
   for (const json& metric : document.at("metrics")) {
     state.metrics.push_back(metric_from_json(metric));
   }

@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <vector>
 
 #include "harness/base/metric.hpp"
+#include "harness/base/types.hpp"
 #include "harness/run/observer.hpp"
 
 namespace harness {
@@ -27,8 +29,9 @@ struct TrainingState {
   EpochTotals totals{};    ///< of that epoch so far
   std::int64_t steps = 0;  ///< since the start of the run
   std::int64_t samples = 0;
-  double seconds = 0;             ///< on the clock so far, without what a killed run lost
-  std::vector<Metric> metrics{};  ///< of the epochs before; not summarised
+  double seconds = 0;                ///< on the clock so far, without what a killed run lost
+  std::vector<Metric> metrics{};     ///< of the epochs before; not summarised
+  std::optional<Quality> quality{};  ///< of the last evaluation
   std::vector<Resumption> resumed{};
 };
 

@@ -1,0 +1,203 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "harness/base/files.hpp"
+#include "harness/base/print.hpp"
+#include "harness/base/text.hpp"
+#include "harness/commands/checked_file.hpp"
+#include "harness/commands/command.hpp"
+#include "harness/commands/options.hpp"
+#include "harness/commands/output.hpp"
+#include "harness/commands/result_folder.hpp"
+#include "harness/commands/result_parts.hpp"
+#include "harness/gate/campaign.hpp"
+#include "harness/gate/gate.hpp"
+#include "harness/gate/shell_command.hpp"
+#include "harness/run/interrupt.hpp"
+
+namespace harness {
+namespace {
+
+namespace fs = std::filesystem;
+
+// With fewer a few metrics can hardly be explored and confirmed.
+constexpr std::int64_t kFewestPairs = 16;
+constexpr std::int64_t kMostPairs = 10000;
+
+Options gate_options() {
+  Options options(
+      "gate",
+      "Tells whether a candidate is as fast as its baseline, as frugal and as right: for CI.\n"
+      "Either result files (a file or a folder a side, all runs of one set-up), or two\n"
+      "commands that it runs in turn until it can tell. Exit code 0: same or faster;\n"
+      "4: regressed; 5: inconclusive or not comparable; 1: something is missing or broken.",
+      "--baseline PATH --candidate PATH | --ab-base CMD --ab-cand CMD [OPTIONS]");
+  options.add("baseline", "results to hold the candidate to", "PATH")
+      .add("candidate", "results to judge", "PATH")
+      .add("ab-base", "command for the baseline; of a 'harness run' the results are judged", "CMD")
+      .add("ab-cand", "command for the candidate", "CMD")
+      .add("pairs", "most pairs of runs; default: by rules/gate.json", "N")
+      .add("budget", "begin no pair that would end after so many minutes", "MINUTES")
+      .add("pause", "seconds to cool down before each run", "S")
+      .add("out", "folder for a campaign's files; default: a new one under runs/", "DIR")
+      .add_list("metric", "show and count this metric alone; may be repeated", "TAG")
+      .add("on-inconclusive", "fail (exit 5, the default) or pass (exit 0)", "fail|pass")
+      .add("format", "text (the default), json, markdown or junit", "FORMAT")
+      .add_list("also", "write the report to a file, too; may be repeated", "FORMAT=FILE");
+  return options;
+}
+
+/// The sound results in a file or below a folder, one a run.
+std::vector<Result> read_results(const fs::path& path) {
+  std::vector<Result> results;
+  for (const std::string& file : result_files({path.string()})) {
+    CheckedFile checked = check_file(file);
+    const std::string name = printable(file);
+    if (!checked.report.problems.empty()) {
+      const SchemaProblem& first = checked.report.problems.front();
+      throw Error(name,
+                  fmt::format("{}{}{}", first.path, first.path.empty() ? "" : ": ", first.reason),
+                  "'harness validate' shows all that is wrong with it");
+    }
+    if (!checked.report.result) throw Error(name, "is no result of a run", "leave it out");
+    results.push_back(std::move(*checked.report.result));
+  }
+  return one_per_run(std::move(results));
+}
+
+std::string choice(const Options& options, const std::string& name, const std::string& otherwise,
+                   const std::vector<std::string>& allowed) {
+  const std::string value = options.text(name).value_or(otherwise);
+  if (std::find(allowed.begin(), allowed.end(), value) == allowed.end()) {
+    throw Error(fmt::format("--{} '{}'", name, printable(value)), "unknown",
+                "one of " + join(allowed, ", "));
+  }
+  return value;
+}
+
+std::optional<double> not_negative(const Options& options, const std::string& name) {
+  const std::optional<double> value = options.number(name);
+  if (value && *value < 0) throw Error("--" + name, "is below 0");
+  return value;
+}
+
+GateReport run_commands(const Options& options, const GateRules& rules) {
+  install_interrupt_handlers();
+  CampaignOptions campaign;
+  campaign.baseline = options.required("ab-base");
+  campaign.candidate = options.required("ab-cand");
+  campaign.out = fs::absolute(options.text("out").value_or(new_run_folder("gate").string()));
+  campaign.id = new_uuid();
+  campaign.rules = rules;
+  if (const auto minutes = not_negative(options, "budget")) campaign.budget_seconds = *minutes * 60;
+  campaign.pause_seconds = not_negative(options, "pause").value_or(0);
+  const CampaignHooks hooks = {read_results,
+                               [](const std::string& line) { print_err(line + "\n"); }};
+  try {
+    GateReport report = run_campaign(campaign, hooks);
+    report.notes.push_back("the runs are in " + campaign.out.string());
+    return report;
+  } catch (const Interrupted&) {
+    const auto side = [&](const char* name) { return shell_word((campaign.out / name).string()); };
+    const bool of_results = ends_in_harness_run(campaign.baseline);
+    throw Error("gate", "interrupted; what was measured is in " + printable(campaign.out.string()),
+                of_results ? fmt::format("harness gate --baseline {} --candidate {} judges it",
+                                         side("baseline"), side("candidate"))
+                           : "the times are in times.jsonl",
+                ExitCode::kAborted);
+  }
+}
+
+GateReport judge_files(const Options& options, const GateRules& rules) {
+  const std::string baseline = options.required("baseline");
+  const std::string candidate = options.required("candidate");
+  for (const char* name : {"budget", "pause", "out"}) {
+    if (options.text(name)) throw Error(std::string("--") + name, "is for --ab-base and --ab-cand");
+  }
+  GateSide before{baseline, read_results(baseline)};
+  GateSide now{candidate, read_results(candidate)};
+  drop_stopped_pair(before, now);
+  return gate_results(before, now, rules);
+}
+
+const std::vector<std::string> kFormats = {"text", "json", "markdown", "junit"};
+
+std::string render(const GateReport& report, const std::string& format, bool passes) {
+  if (format == "markdown") return render_gate_markdown(report);
+  if (format == "junit") return render_gate_junit(report, passes);
+  if (format != "json") return render_gate_text(report);
+  const auto instead = nlohmann::json::error_handler_t::replace;
+  return to_json(report, passes).dump(2, ' ', false, instead) + "\n";
+}
+
+struct AlsoWritten {
+  std::string format{};
+  fs::path file{};
+};
+
+std::vector<AlsoWritten> also_written(const Options& options) {
+  std::vector<AlsoWritten> list;
+  for (const std::string& text : options.texts("also")) {
+    const std::size_t at = text.find('=');
+    const std::string format = text.substr(0, at);
+    const bool known = std::find(kFormats.begin(), kFormats.end(), format) != kFormats.end();
+    if (at == std::string::npos || at + 1 == text.size() || !known) {
+      throw Error("--also '" + printable(text) + "'", "is not FORMAT=FILE",
+                  "for example --also markdown=gate.md");
+    }
+    list.push_back({format, text.substr(at + 1)});
+  }
+  return list;
+}
+
+/// The command that judges again; with a row's metric it shows that row.
+void add_repeats(GateReport& report, const Options& options) {
+  std::string command = "harness gate";
+  for (const char* name : {"baseline", "candidate", "ab-base", "ab-cand", "pairs"}) {
+    if (const auto value = options.text(name)) {
+      command += fmt::format(" --{} {}", name, shell_word(*value));
+    }
+  }
+  report.repeat = command;
+  for (GateRow& row : report.rows) {
+    const bool is_metric = row.margin > 0;
+    row.repeat = is_metric ? fmt::format("{} --metric {}", command, row.tag) : command;
+  }
+}
+
+}  // namespace
+
+ExitCode gate_command(const Arguments& arguments) {
+  Options options = gate_options();
+  if (!options.parse(arguments)) return ExitCode::kOk;
+  const bool passes = choice(options, "on-inconclusive", "fail", {"fail", "pass"}) == "pass";
+  const std::string format = choice(options, "format", "text", kFormats);
+  const std::vector<AlsoWritten> also = also_written(options);
+  const bool commands = options.text("ab-base") || options.text("ab-cand");
+  if (commands && (options.text("baseline") || options.text("candidate"))) {
+    throw Error("gate", "files and commands at once", "give --baseline and --candidate, or --ab-*");
+  }
+  GateRules rules = load_gate_rules(home_folder());
+  if (const auto pairs = options.integer("pairs")) {
+    if (*pairs < kFewestPairs || *pairs > kMostPairs) {
+      throw Error("--pairs",
+                  fmt::format("{} is not from {} to {}", *pairs, kFewestPairs, kMostPairs),
+                  "fewer can hardly give a verdict");
+    }
+    rules.options.most_pairs = static_cast<std::size_t>(*pairs);
+  }
+  GateReport report = commands ? run_commands(options, rules) : judge_files(options, rules);
+  keep_rows(report, options.texts("metric"));
+  add_repeats(report, options);
+  print_out(render(report, format, passes));
+  flush_out();
+  for (const AlsoWritten& one : also) {
+    write_file_atomically(one.file, render(report, one.format, passes));
+  }
+  return exit_code(report, passes);
+}
+
+}  // namespace harness

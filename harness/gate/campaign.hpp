@@ -1,0 +1,47 @@
+// Two commands run in turn until the gate can tell them apart, or knows that it cannot.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/gate/gate.hpp"
+#include "harness/report/gate_report.hpp"
+
+namespace harness {
+
+struct CampaignOptions {
+  std::string baseline{};  ///< commands for /bin/sh
+  std::string candidate{};
+  std::filesystem::path out{};  ///< a new or empty folder: baseline/NNN, candidate/NNN, logs
+  std::string id{};             ///< a UUID
+  GateRules rules{};
+  /// No pair is begun that would likely end later; a run that takes a minute more than all of it is
+  /// ended.
+  std::optional<double> budget_seconds{};
+  double pause_seconds = 0;  ///< to cool down, before each run
+};
+
+struct CampaignHooks {
+  /// The results in a folder, checked; throws Error for one that is not sound.
+  std::function<std::vector<Result>(const std::filesystem::path&)> read{};
+  /// One line for people, after each pair.
+  std::function<void(const std::string&)> say{};
+};
+
+/// A `harness run` gets its own --out and is judged by its results' metrics, any other command by
+/// its wall time; both commands have to be of one kind. Throws Error for a command that fails,
+/// Interrupted when asked to stop; what was measured stays in `out`.
+GateReport run_campaign(const CampaignOptions& options, const CampaignHooks& hooks);
+
+/// Leaves out the last pair of a campaign's files if a run in it was stopped: so ends one that was
+/// interrupted.
+void drop_stopped_pair(GateSide& baseline, GateSide& candidate);
+
+/// Where a run started by a campaign stands in it, handed on by the environment; empty for others.
+/// Throws Error for a variable that holds something else.
+std::optional<CampaignPlace> inherited_campaign();
+
+}  // namespace harness

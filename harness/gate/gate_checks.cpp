@@ -1,0 +1,102 @@
+// What two sides must be before they are judged.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "harness/base/error.hpp"
+#include "harness/base/text.hpp"
+#include "harness/gate/gate.hpp"
+#include "harness/report/set_up.hpp"
+
+namespace harness {
+namespace {
+
+[[noreturn]] void refuse(const std::string& side, const Result& run, const std::string& why,
+                         const std::string& hint, ExitCode code = ExitCode::kUsage) {
+  throw Error(fmt::format("{}, run {}", printable(side), run.identity.uuid.substr(0, 8)), why, hint,
+              code);
+}
+
+void check_run(const std::string& side, const Result& run) {
+  if (run.status.state == RunState::kDryRun) {
+    refuse(side, run, "a dry run is no measurement", "leave it out", ExitCode::kInconclusive);
+  }
+  if (was_stopped(run.status)) refuse(side, run, "was stopped before its end", "measure it again");
+  if (run.status.state == RunState::kInvalid && !missed_quality(run)) {
+    const std::vector<Violation>& violations = run.status.violations;
+    const std::string rule = violations.empty() ? "unnamed" : printable(violations[0].rule, 60);
+    refuse(side, run, "is invalid: it broke the rule " + rule,
+           "'harness validate' shows what is wrong with a file");
+  }
+}
+
+/// A machine whose governor or limits changed half-way, say.
+void check_alike(const GateSide& side, const Result& run, GateReport& report) {
+  const Result& first = side.runs.front();
+  if (run.rules.workload != first.rules.workload) {
+    refuse(side.name, run,
+           "measures " + printable(run.rules.workload, 60) + ", the first run does not",
+           "give each workload a folder of its own", ExitCode::kInconclusive);
+  }
+  const std::map<std::string, std::string> expected = set_up_of(first);
+  const std::map<std::string, std::string> actual = set_up_of(run);
+  if (actual == expected || !report.forbidding.empty()) return;
+  for (const auto& [name, value] : expected) {
+    const auto found = actual.find(name);
+    const std::string other = found == actual.end() ? "absent" : found->second;
+    if (other == value) continue;
+    report.forbidding.push_back({name + ", among the runs of " + side.name, value, other});
+  }
+  if (!report.forbidding.empty()) return;
+  report.forbidding.push_back({"settings, among the runs of " + side.name, "fewer", "more"});
+}
+
+/// Files say themselves on which side of their campaign they were.
+void check_campaigns(const GateSide& baseline, const GateSide& candidate) {
+  std::set<std::string> ids;
+  for (const Result& run : baseline.runs) {
+    if (run.identity.campaign) ids.insert(run.identity.campaign->id);
+  }
+  for (const Result& run : candidate.runs) {
+    const std::optional<CampaignPlace>& place = run.identity.campaign;
+    if (!place || !ids.contains(place->id) || place->side == "candidate") continue;
+    refuse(candidate.name, run, "was the baseline of the same campaign",
+           "the sides were mixed up: exchange them", ExitCode::kInconclusive);
+  }
+}
+
+}  // namespace
+
+bool missed_quality(const Result& run) {
+  if (missed_target(run.status)) return true;
+  if (run.quality && run.quality->passed == false) return true;
+  const std::vector<Violation>& violations = run.status.violations;
+  return run.status.state == RunState::kInvalid && !violations.empty() &&
+         std::all_of(violations.begin(), violations.end(),
+                     [](const Violation& violation) { return violation.rule == "quality-target"; });
+}
+
+void check_gate_sides(const GateSide& baseline, const GateSide& candidate, GateReport& report) {
+  std::set<std::string> uuids;
+  for (const GateSide* side : {&baseline, &candidate}) {
+    if (side->runs.empty()) throw Error(printable(side->name), "holds no result of a run");
+    for (const Result& run : side->runs) {
+      check_run(side->name, run);
+      if (!uuids.insert(run.identity.uuid).second) {
+        refuse(side->name, run, "is there twice", "nothing follows from a run against itself",
+               ExitCode::kInconclusive);
+      }
+      check_alike(*side, run, report);
+    }
+  }
+  check_campaigns(baseline, candidate);
+  for (const Result& run : baseline.runs) {
+    if (!missed_quality(run)) continue;
+    refuse(baseline.name, run, "missed its quality target",
+           "a baseline that is wrong itself is none");
+  }
+}
+
+}  // namespace harness

@@ -1,0 +1,37 @@
+// rules/gate.json: which metrics the gate judges, and by which margins.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "harness/report/gate_report.hpp"
+#include "harness/stats/gate_decision.hpp"
+
+namespace harness {
+
+struct GatedMetric {
+  /// A metric of the result, by the median of its samples; or memory.peak, quality.value (what the
+  /// last evaluation gave) or time.wall (of a command).
+  std::string tag{};
+  double margin = 0.015;
+  GateGroup group = GateGroup::kPerformance;
+  bool when_present = false;  ///< no failure where neither side has it
+};
+
+struct GateRules {
+  std::string version{};
+  GateOptions options{};
+  std::vector<GatedMetric> metrics{};
+  GatedMetric command_metric{};  ///< wall time
+  std::map<std::string, std::vector<GatedMetric>> workloads{};
+
+  const std::vector<GatedMetric>& of_workload(const std::string& name) const;
+};
+
+/// Reads rules/gate.json below `home` and checks it against rules/gate.schema.json. Throws Error.
+GateRules load_gate_rules(const std::filesystem::path& home);
+
+}  // namespace harness

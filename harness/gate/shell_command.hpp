@@ -1,0 +1,37 @@
+// A command that a person gave as text, run and timed.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace harness {
+
+struct ShellRun {
+  int exit_code = 0;  ///< 128 + the signal's number when one ended it
+  double seconds = 0;
+  bool timed_out = false;  ///< and was therefore ended
+};
+
+/// Runs `command` by /bin/sh in a session of its own, without input or terminal; what it prints
+/// goes to the new file `log`. Ctrl-C and SIGTERM are handed on to its process group, and the
+/// command's end is waited for; what it leaves running behind is ended, so that it cannot disturb
+/// the next run. After `limit_seconds` (0: never) it is ended. Throws Error when it cannot be
+/// started.
+ShellRun run_shell_command(const std::string& command,
+                           const std::vector<std::pair<std::string, std::string>>& environment,
+                           const std::filesystem::path& log, double limit_seconds = 0);
+
+/// The last line with any text in it, at most 200 bytes, safe to print; for messages.
+std::string last_line(const std::filesystem::path& log);
+
+/// `text` as one word of a shell command.
+std::string shell_word(const std::string& text);
+
+/// Whether the last thing that `command` starts is `harness run` or `quickstart run`, so that
+/// options can be put behind it. Throws Error where there is one with something behind it (a pipe,
+/// a redirection, another command) or within `sh -c`: its results would be overlooked.
+bool ends_in_harness_run(const std::string& command);
+
+}  // namespace harness
