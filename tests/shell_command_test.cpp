@@ -27,6 +27,9 @@ TEST_CASE("a command's end is seen, its output kept", "[gate]") {
                     folder / "environment");
   CHECK(read_file(folder / "environment", 100) == "a 'b' c\nno input\n");
   CHECK_THROWS_AS(run_shell_command("true", {}, folder / "no" / "folder"), Error);
+  // Its signals are as usual, whatever this program ignores.
+  run_shell_command("bash -c 'yes | head -n 1; echo ${PIPESTATUS[0]}'", {}, folder / "pipe");
+  CHECK(last_line(folder / "pipe") == "141");
   // What it leaves running behind cannot disturb the next run.
   const ShellRun leaves =
       run_shell_command("sh -c 'sleep 100; echo late' & echo $!", {}, folder / "leaves");

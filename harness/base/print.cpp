@@ -25,6 +25,8 @@ void guard_streams() {
     [[maybe_unused]] const int taken = ::open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
   }
   ::signal(SIGPIPE, SIG_IGN);
+  // A file that may not grow any more is an error of the write as well, like a full disk.
+  ::signal(SIGXFSZ, SIG_IGN);
 }
 
 bool write_text(std::FILE* file, std::string_view text) noexcept {

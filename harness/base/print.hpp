@@ -11,7 +11,7 @@ namespace harness {
 
 /// Once, before any file is opened: a closed stdin, stdout or stderr would otherwise be the number
 /// of the next file. Its place is taken so that reading or writing still fails. A pipe that nobody
-/// reads becomes an error of the write instead of the end of the process.
+/// reads and a limit of the file size become errors of the write instead of the end of the process.
 void guard_streams();
 
 /// Writes to `file` without ever throwing. False where it took less than the whole text.

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "harness/base/error.hpp"
+#include "harness/base/print.hpp"
 #include "harness/base/text.hpp"
 #include "harness/run/interrupt.hpp"
 
@@ -74,6 +75,12 @@ ExitCode run_child(const std::vector<std::string>& arguments, const SeriesOrder&
   while (true) {
     int status = 0;
     if (::waitpid(child, &status, WNOHANG) == child) {
+      if (WIFSIGNALED(status)) {
+        print_err(
+            fmt::format("harness: run {} of the series: its process was ended by signal {} "
+                        "(9 is what a machine sends that runs out of memory)\n",
+                        order.position.index, WTERMSIG(status)));
+      }
       return WIFEXITED(status) ? static_cast<ExitCode>(WEXITSTATUS(status)) : ExitCode::kAborted;
     }
     if (interrupt_requested() && !forwarded) {

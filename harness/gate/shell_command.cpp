@@ -34,7 +34,13 @@ class SpawnPlan {
     ::posix_spawnattr_init(&attributes_);
     // A session of its own: Ctrl-C in the terminal reaches it once, through us, and there is no
     // terminal that it could ask for a password and wait.
-    ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSID);
+    ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF);
+    // What we ignore ourselves, others expect to be as usual.
+    sigset_t usual{};
+    ::sigemptyset(&usual);
+    ::sigaddset(&usual, SIGPIPE);
+    ::sigaddset(&usual, SIGXFSZ);
+    ::posix_spawnattr_setsigdefault(&attributes_, &usual);
   }
   ~SpawnPlan() {
     ::posix_spawnattr_destroy(&attributes_);

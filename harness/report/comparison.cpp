@@ -53,15 +53,18 @@ std::string doubts_of(const Side& side) {
   std::size_t invalid = 0;
   std::size_t missed = 0;
   std::size_t mistrusted = 0;
+  std::size_t resumed = 0;
   for (const Result& run : side.runs) {
     invalid += run.status.state == RunState::kInvalid ? 1 : 0;
     missed += missed_target(run.status) ? 1 : 0;
     mistrusted += run.status.mistrusted ? 1 : 0;
+    resumed += run.training && !run.training->resumed.empty() ? 1 : 0;
   }
   std::vector<std::string> doubts;
   if (invalid > 0) doubts.push_back(fmt::format("{} INVALID", invalid));
   if (missed > 0) doubts.push_back(fmt::format("{} missed the target", missed));
   if (mistrusted > 0) doubts.push_back(fmt::format("{} mistrusted", mistrusted));
+  if (resumed > 0) doubts.push_back(fmt::format("{} resumed", resumed));
   return join(doubts, ", ");
 }
 

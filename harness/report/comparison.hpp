@@ -35,7 +35,8 @@ struct ComparedRow {
 struct Comparison {
   std::vector<std::string> names{};
   std::vector<std::size_t> runs{};
-  /// For each side how many runs are invalid, missed their target or are mistrusted; empty: none.
+  /// For each side how many runs are invalid, missed their target, are mistrusted or were resumed;
+  /// empty: none.
   std::vector<std::string> doubts{};
   std::string workload{};
   /// What is not the same on all sides, name -> the value of each.

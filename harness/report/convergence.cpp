@@ -122,6 +122,11 @@ ComparedRow epochs_row(double target, const std::vector<Course>& courses) {
   }
   ComparedRow row = row_of(fmt::format("epochs to {:.6g}", target), "1", epochs);
   row.notes = std::move(notes);
+  for (std::size_t i = 0; i < courses.size(); ++i) {
+    // Where most runs missed, their middle is a number that nobody measured.
+    const auto most = static_cast<double>(courses[i].max_epochs);
+    if (row.values[i] && row.values[i]->center > most) row.values[i].reset();
+  }
   if (comparable) return row;
   // Some runs ended where others still had epochs to go: what they would have done is unknown.
   for (auto& change : row.changes) change.reset();

@@ -112,8 +112,11 @@ void save_checkpoint(const fs::path& folder, Checkpoint& checkpoint, const Workl
     std::error_code ignored;
     fs::remove(state, ignored);
     checkpoint.state_file = before;
+    // Without an earlier state there is nothing to go on with.
     throw Error("saving the run's state", reason(error),
-                "free some space, then go on with --resume " + printable(folder.string()));
+                before.empty()
+                    ? "free some space, then start again"
+                    : "free some space, then go on with --resume " + printable(folder.string()));
   }
   remove_states(folder, checkpoint.stem, checkpoint.state_file);
 }
