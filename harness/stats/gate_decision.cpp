@@ -87,7 +87,8 @@ CampaignDecision decide(std::span<const PairedMetric> metrics, const GateOptions
   CampaignDecision decision;
 
   // Explore, with a quarter of the pairs at most: the rest is to confirm with.
-  const std::size_t most_explored = std::max(kFirstLook, whole_blocks(options.most_pairs / 4.0));
+  const std::size_t most_explored =
+      std::max(kFirstLook, whole_blocks(static_cast<double>(options.most_pairs) / 4));
   std::size_t at = kFirstLook;
   bool clear = false;
   while (at <= there) {
