@@ -70,7 +70,7 @@ std::vector<Result> read_results(const fs::path& path) {
 
 std::string choice(const Options& options, const std::string& name, const std::string& otherwise,
                    const std::vector<std::string>& allowed) {
-  const std::string value = options.text(name).value_or(otherwise);
+  std::string value = options.text(name).value_or(otherwise);
   if (std::find(allowed.begin(), allowed.end(), value) == allowed.end()) {
     throw Error(fmt::format("--{} '{}'", name, printable(value)), "unknown",
                 "one of " + join(allowed, ", "));
