@@ -10,7 +10,8 @@ Options run_options() {
   Options options("run", "Measures a workload under its rules and writes one result file per run.",
                   "--workload NAME [OPTIONS]");
   options.add("workload", "what to measure; 'harness list' shows all", "NAME")
-      .add("tier", "length of the run, e.g. quick, standard, submission; 'harness list' shows all", "TIER")
+      .add("tier", "length of the run, e.g. quick, standard, submission; 'harness list' shows all",
+           "TIER")
       .add("kernels", "reference, custom, or per operator: focal-loss=custom,...", "SET")
       .add("precision", "fp32 or bf16", "TYPE")
       .add("allocator", "system or pooled", "NAME")
