@@ -9,6 +9,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/text.hpp"
+#include "harness/report/comparison.hpp"
 #include "harness/stats/stats.hpp"
 
 namespace harness {
@@ -85,18 +86,17 @@ PairedMetric first_pairs(const GateColumn& column, std::int64_t pairs) {
   return metric;
 }
 
-constexpr std::size_t kMostSeries = 300;  ///< that an exact interval is computed for
-
 void judge_series(const std::vector<GateColumn>& columns, const GateOptions& options,
                   GateReport& report) {
   for (const GateColumn& column : columns) {
     const PairedMetric metric{numbers(column.baseline), numbers(column.candidate), column.direction,
                               column.metric.margin};
     for (const auto* side : {&metric.base, &metric.candidate}) {
-      if (side->size() <= kMostSeries) continue;
-      throw Error("gate",
-                  fmt::format("{} series on a side, {} are the most", side->size(), kMostSeries),
-                  "give fewer");
+      if (side->size() <= kMostRunsOfSide) continue;
+      throw Error(
+          "gate",
+          fmt::format("{} series on a side, {} are the most", side->size(), kMostRunsOfSide),
+          "give fewer");
     }
     const MetricDecision decision = decide_unpaired(metric, columns.size(), options);
     report.rows.push_back(row_of(column, metric, decision));
@@ -170,8 +170,7 @@ CampaignDecision judge_pairs(const std::vector<GateColumn>& columns, const GateO
       decision.finished ? static_cast<std::int64_t>(decision.pairs_wanted) : pairs;
   report.method = fmt::format(
       "{} of runs in turn (ABBA); fresh pairs alone decide, behind an exploration; intervals of "
-      "the "
-      "median ratio by the sign test, {:g} % sure for {} together",
+      "the median ratio by the sign test, {:g} % sure for {} together",
       format_count(used, "pair"), options.confidence * 100,
       format_count(std::ssize(columns), "metric"));
   return decision;
