@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <utility>
 
 #include "harness/base/print.hpp"
 #include "harness/base/text.hpp"
+#include "harness/commands/checked_file.hpp"
 #include "harness/commands/command.hpp"
 #include "harness/commands/options.hpp"
 #include "harness/commands/result_folder.hpp"
@@ -14,21 +14,11 @@
 namespace harness {
 namespace {
 
-namespace fs = std::filesystem;
-
-/// A result file, or all of those in a folder.
+/// A result file, or all of those below a folder.
 Side read_side(const std::string& path) {
-  Side side{path, {}};
-  std::error_code ignored;
-  if (!fs::is_directory(path, ignored)) {
-    side.runs.push_back(read_result_file(path));
-    return side;
-  }
-  for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
-    if (entry.path().extension() == ".json") side.runs.push_back(read_result_file(entry.path()));
-  }
-  side.runs = one_per_run(std::move(side.runs));
-  return side;
+  std::vector<Result> runs;
+  for (const std::string& file : result_files({path})) runs.push_back(read_result_file(file));
+  return {path, one_per_run(std::move(runs))};
 }
 
 }  // namespace

@@ -92,10 +92,10 @@ void judge_series(const std::vector<GateColumn>& columns, const GateOptions& opt
     const PairedMetric metric{numbers(column.baseline), numbers(column.candidate), column.direction,
                               column.metric.margin};
     for (const auto* side : {&metric.base, &metric.candidate}) {
-      if (side->size() <= kMostRunsOfSide) continue;
+      if (side->size() <= kMostUnpaired) continue;
       throw Error(
           "gate",
-          fmt::format("{} series on a side, {} are the most", side->size(), kMostRunsOfSide),
+          fmt::format("{} series on a side, {} are the most", side->size(), kMostUnpaired),
           "give fewer");
     }
     const MetricDecision decision = decide_unpaired(metric, columns.size(), options);

@@ -25,10 +25,10 @@ using nlohmann::json;
 
 void check_side(const Side& side, std::set<std::string>& uuids) {
   if (side.runs.empty()) throw Error(printable(side.name), "holds no result of a run");
-  if (side.runs.size() > kMostRunsOfSide) {
+  if (side.runs.size() > kMostUnpaired) {
     throw Error(
         printable(side.name),
-        fmt::format("{} runs, {} are the most a side may have", side.runs.size(), kMostRunsOfSide),
+        fmt::format("{} runs, {} are the most a side may have", side.runs.size(), kMostUnpaired),
         "give fewer");
   }
   for (const Result& run : side.runs) {

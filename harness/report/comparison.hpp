@@ -46,9 +46,6 @@ struct Comparison {
   std::vector<ComparedRow> convergence{};
 };
 
-/// Most runs of a side: as many as an exact interval is computed for.
-inline constexpr std::size_t kMostRunsOfSide = 300;
-
 /// What an interval says of a change: of a factor against 1, of a difference against 0.
 std::string change_verdict(const Interval& change, bool is_factor);
 

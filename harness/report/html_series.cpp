@@ -23,7 +23,7 @@ std::vector<Side> sides_of(const ReportData& data, const WorkGroup& group) {
   for (std::size_t i = 0; i < std::min(group.set_ups.size(), kMostSides); ++i) {
     const RunPlaces& places = group.set_ups[i].second;
     Side side{names[i], {}};
-    const std::size_t count = std::min(places.size(), kMostRunsOfSide);
+    const std::size_t count = std::min(places.size(), kMostUnpaired);
     for (std::size_t k = places.size() - count; k < places.size(); ++k) {
       side.runs.push_back(data.runs[places[k]].result);
     }

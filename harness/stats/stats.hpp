@@ -27,11 +27,16 @@ Interval median_interval(std::span<const double> values, double confidence = 0.9
 Interval paired_speedup(std::span<const double> base, std::span<const double> candidate,
                         double confidence = 0.95);
 
+/// Most values of a side that unpaired_shift() takes: as many as its exact distribution is computed
+/// for.
+inline constexpr std::size_t kMostUnpaired = 300;
+
 /// How far `candidate` lies above `base` when nothing pairs them: the median of all differences
 /// between one of each (Hodges and Lehmann), with bounds from the exact distribution of Mann and
 /// Whitney's statistic. Assumes that the two distributions differ by a shift, and nothing of their
 /// form; ties make the bounds wider than they need be. Without enough samples for `confidence` (4 a
-/// side for 0.95) the bounds are empty. Precondition: neither empty, all finite, at most 300 each.
+/// side for 0.95) the bounds are empty. Precondition: neither empty, all finite,
+/// at most kMostUnpaired each.
 Interval unpaired_shift(std::span<const double> base, std::span<const double> candidate,
                         double confidence = 0.95);
 

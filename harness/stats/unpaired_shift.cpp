@@ -7,11 +7,6 @@
 #include "harness/stats/stats.hpp"
 
 namespace harness {
-namespace {
-
-constexpr std::size_t kMost = 300;
-
-}  // namespace
 
 // The k-th smallest and k-th largest of all differences bound the shift with a confidence of
 // 1 - 2 P(U <= k - 1): the test of that shift would not refuse it (Lehmann, Nonparametrics,
@@ -19,7 +14,7 @@ constexpr std::size_t kMost = 300;
 Interval unpaired_shift(std::span<const double> base, std::span<const double> candidate,
                         double confidence) {
   if (!(confidence > 0 && confidence < 1)) throw std::invalid_argument("confidence out of (0, 1)");
-  if (base.size() > kMost || candidate.size() > kMost) {
+  if (base.size() > kMostUnpaired || candidate.size() > kMostUnpaired) {
     throw std::invalid_argument("more samples than an exact interval is computed for");
   }
   std::vector<double> differences;
