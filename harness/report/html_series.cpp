@@ -9,6 +9,7 @@
 #include "harness/report/html_groups.hpp"
 #include "harness/report/html_parts.hpp"
 #include "harness/report/report_lines.hpp"
+#include "harness/stats/stats.hpp"
 
 namespace harness {
 namespace {
