@@ -86,7 +86,28 @@ std::string read_file(const fs::path& path, std::size_t limit) {
   }
 }
 
-void write_file_atomically(const fs::path& path, std::string_view content) {
+namespace {
+
+/// A terminal, a pipe, /dev/null: nothing to put in the place of.
+void write_through(const fs::path& path, std::string_view content) {
+  const auto fail = [&] {
+    return Error(shown(path), std::string("cannot write it: ") + std::strerror(errno));
+  };
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (file.get() < 0 || !write_all(file.get(), content) || !file.close()) throw fail();
+}
+
+}  // namespace
+
+void write_file_atomically(const fs::path& wanted, std::string_view content) {
+  std::error_code error;
+  const fs::file_status there = fs::status(wanted, error);
+  if (fs::exists(there) && !fs::is_regular_file(there) && !fs::is_directory(there)) {
+    return write_through(wanted, content);
+  }
+  // A link stays one.
+  const fs::path path =
+      fs::exists(there) && fs::is_symlink(wanted, error) ? fs::canonical(wanted, error) : wanted;
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   const fs::path temporary =
       folder / fmt::format(".{}.{}.tmp", path.filename().string(), ::getpid());
@@ -94,7 +115,7 @@ void write_file_atomically(const fs::path& path, std::string_view content) {
     const std::string why = std::strerror(errno);
     ::unlink(temporary.c_str());
     return Error(shown(path), fmt::format("cannot {}: {}", doing, why),
-                 "free some space or choose another folder with --out");
+                 "free some space, or choose another place for it");
   };
   Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (file.get() < 0) throw fail("create it");

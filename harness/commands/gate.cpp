@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <utility>
 
 #include "harness/base/files.hpp"
@@ -94,15 +96,21 @@ GateReport run_commands(const Options& options, const GateRules& rules) {
   campaign.rules = rules;
   if (const auto minutes = not_negative(options, "budget")) campaign.budget_seconds = *minutes * 60;
   campaign.pause_seconds = not_negative(options, "pause").value_or(0);
-  const CampaignHooks hooks = {read_results,
-                               [](const std::string& line) { print_err(line + "\n"); }};
+  CampaignHooks hooks;
+  hooks.read = read_results;
+  hooks.look_at_first = [&](GateReport first) { keep_rows(first, options.texts("metric")); };
+  hooks.say = [](const std::string& line) { print_err(line + "\n"); };
+  const auto side = [&](const char* name) { return shell_word((campaign.out / name).string()); };
+  const bool of_results = ends_in_harness_run(campaign.baseline);
   try {
     GateReport report = run_campaign(campaign, hooks);
-    report.notes.push_back("the runs are in " + campaign.out.string());
+    report.notes.push_back(
+        of_results
+            ? fmt::format("the runs, judged again by: harness gate --baseline {} --candidate {}",
+                          side("baseline"), side("candidate"))
+            : "the times are in " + (campaign.out / "times.jsonl").string());
     return report;
   } catch (const Interrupted&) {
-    const auto side = [&](const char* name) { return shell_word((campaign.out / name).string()); };
-    const bool of_results = ends_in_harness_run(campaign.baseline);
     throw Error("gate", "interrupted; what was measured is in " + printable(campaign.out.string()),
                 of_results ? fmt::format("harness gate --baseline {} --candidate {} judges it",
                                          side("baseline"), side("candidate"))
@@ -156,16 +164,61 @@ std::vector<AlsoWritten> also_written(const Options& options) {
 /// The command that judges again; with a row's metric it shows that row.
 void add_repeats(GateReport& report, const Options& options) {
   std::string command = "harness gate";
-  for (const char* name : {"baseline", "candidate", "ab-base", "ab-cand", "pairs"}) {
+  for (const char* name : {"baseline", "candidate", "ab-base", "ab-cand", "pairs", "budget",
+                           "pause", "on-inconclusive"}) {
     if (const auto value = options.text(name)) {
       command += fmt::format(" --{} {}", name, shell_word(*value));
     }
   }
   report.repeat = command;
+  for (const std::string& tag : options.texts("metric")) {
+    report.repeat += " --metric " + shell_word(tag);
+  }
   for (GateRow& row : report.rows) {
     const bool is_metric = row.margin > 0;
     row.repeat = is_metric ? fmt::format("{} --metric {}", command, row.tag) : command;
   }
+}
+
+/// Each of them, even when one fails; the first failure is thrown in the end.
+void write_also(const std::vector<AlsoWritten>& also,
+                const std::function<std::string(const std::string& format)>& render_as) {
+  std::optional<Error> failure;
+  for (const AlsoWritten& one : also) {
+    try {
+      write_file_atomically(one.file, render_as(one.format));
+    } catch (const Error& error) {
+      if (!failure) failure = error;
+    }
+  }
+  if (failure) throw Error(*failure);
+}
+
+/// Before hours of measuring.
+void check_folders(const std::vector<AlsoWritten>& also) {
+  for (const AlsoWritten& one : also) {
+    std::error_code ignored;
+    const fs::path folder = one.file.has_parent_path() ? one.file.parent_path() : fs::path(".");
+    if (fs::is_directory(folder, ignored)) continue;
+    throw Error("--also " + printable(one.file.string()), "there is no such folder",
+                "make it first");
+  }
+}
+
+GateReport judge(const Options& options, bool commands) {
+  GateRules rules = load_gate_rules(home_folder());
+  if (const auto pairs = options.integer("pairs")) {
+    if (*pairs < kFewestPairs || *pairs > kMostPairs) {
+      throw Error("--pairs",
+                  fmt::format("{} is not from {} to {}", *pairs, kFewestPairs, kMostPairs),
+                  "fewer can hardly give a verdict");
+    }
+    rules.options.most_pairs = static_cast<std::size_t>(*pairs);
+  }
+  GateReport report = commands ? run_commands(options, rules) : judge_files(options, rules);
+  keep_rows(report, options.texts("metric"));
+  add_repeats(report, options);
+  return report;
 }
 
 }  // namespace
@@ -180,23 +233,21 @@ ExitCode gate_command(const Arguments& arguments) {
   if (commands && (options.text("baseline") || options.text("candidate"))) {
     throw Error("gate", "files and commands at once", "give --baseline and --candidate, or --ab-*");
   }
-  GateRules rules = load_gate_rules(home_folder());
-  if (const auto pairs = options.integer("pairs")) {
-    if (*pairs < kFewestPairs || *pairs > kMostPairs) {
-      throw Error("--pairs",
-                  fmt::format("{} is not from {} to {}", *pairs, kFewestPairs, kMostPairs),
-                  "fewer can hardly give a verdict");
+  check_folders(also);
+  GateReport report;
+  try {
+    report = judge(options, commands);
+  } catch (const Error& error) {
+    // A CI server that reads files must not find those of the night before.
+    try {
+      write_also(also, [&](const std::string& as) { return render_gate_error(as, error); });
+    } catch (const Error&) {  // the first error is the one to tell
     }
-    rules.options.most_pairs = static_cast<std::size_t>(*pairs);
+    throw;
   }
-  GateReport report = commands ? run_commands(options, rules) : judge_files(options, rules);
-  keep_rows(report, options.texts("metric"));
-  add_repeats(report, options);
   print_out(render(report, format, passes));
   flush_out();
-  for (const AlsoWritten& one : also) {
-    write_file_atomically(one.file, render(report, one.format, passes));
-  }
+  write_also(also, [&](const std::string& as) { return render(report, as, passes); });
   return exit_code(report, passes);
 }
 

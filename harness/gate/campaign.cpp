@@ -76,12 +76,14 @@ class Campaign {
       run_pair(pair);
       report = GateReport{};
       const CampaignDecision decision = judge(report);
+      if (pair == 1) hooks_.look_at_first(report);
       if (!report.forbidding.empty() || decision.finished) break;
       const double of_a_pair = elapsed() / static_cast<double>(pair);
       say(pair, report, decision, of_a_pair);
       if (options_.budget_seconds && elapsed() + of_a_pair > *options_.budget_seconds) {
-        report.notes.push_back(fmt::format("the budget of {} was spent after {} pairs",
-                                           format_time_left(*options_.budget_seconds), pair));
+        report.notes.push_back(fmt::format("the budget of {} was spent after {}",
+                                           format_time_left(*options_.budget_seconds),
+                                           format_count(pair, "pair")));
         break;
       }
     }

@@ -27,6 +27,8 @@ struct CampaignOptions {
 struct CampaignHooks {
   /// The results in a folder, checked; throws Error for one that is not sound.
   std::function<std::vector<Result>(const std::filesystem::path&)> read{};
+  /// Called with the report of the first pair: what it refuses is refused before the others run.
+  std::function<void(const GateReport&)> look_at_first{};
   /// One line for people, after each pair.
   std::function<void(const std::string&)> say{};
 };

@@ -93,10 +93,9 @@ void judge_series(const std::vector<GateColumn>& columns, const GateOptions& opt
                               column.metric.margin};
     for (const auto* side : {&metric.base, &metric.candidate}) {
       if (side->size() <= kMostUnpaired) continue;
-      throw Error(
-          "gate",
-          fmt::format("{} series on a side, {} are the most", side->size(), kMostUnpaired),
-          "give fewer");
+      throw Error("gate",
+                  fmt::format("{} series on a side, {} are the most", side->size(), kMostUnpaired),
+                  "give fewer");
     }
     const MetricDecision decision = decide_unpaired(metric, columns.size(), options);
     report.rows.push_back(row_of(column, metric, decision));
@@ -162,7 +161,10 @@ CampaignDecision judge_pairs(const std::vector<GateColumn>& columns, const GateO
       row.note = fmt::format("ended after {}, {} were needed for the next look",
                              format_count(pairs, "pair"), decision.pairs_wanted);
     } else if (row.verdict == Verdict::kInconclusive) {
-      row.note = fmt::format("too noisy for {} fresh pairs and this margin", found.pairs);
+      row.note = fmt::format(
+          "too noisy for {} fresh pairs and this margin: more --pairs, a --pause or a quieter "
+          "machine",
+          found.pairs);
     }
     report.rows.push_back(std::move(row));
   }

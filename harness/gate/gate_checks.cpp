@@ -26,7 +26,11 @@ void check_run(const std::string& side, const Result& run) {
   if (was_stopped(run.status)) refuse(side, run, "was stopped before its end", "measure it again");
   if (run.status.state == RunState::kInvalid && !missed_quality(run)) {
     const std::vector<Violation>& violations = run.status.violations;
-    const std::string rule = violations.empty() ? "unnamed" : printable(violations[0].rule, 60);
+    const std::string rule = violations.empty() ? "unnamed"
+                                                : fmt::format("{} (expected {}, is {})",
+                                                              printable(violations[0].rule, 60),
+                                                              printable(violations[0].expected, 60),
+                                                              printable(violations[0].actual, 120));
     refuse(side, run, "is invalid: it broke the rule " + rule,
            "'harness validate' shows what is wrong with a file");
   }

@@ -12,6 +12,10 @@
 namespace harness {
 namespace {
 
+/// What is beyond any measurement would make ratios that are no numbers.
+constexpr double kSmallest = 1e-150;
+constexpr double kLargest = 1e150;
+
 struct Reading {
   double value = 0;
   std::string unit{};
@@ -25,16 +29,14 @@ std::optional<Reading> read_metric(const Result& run, const std::string& tag) {
   }
   if (tag == "quality.value") {
     if (!run.quality || !run.quality->quality.value) return std::nullopt;
-    return Reading{*run.quality->quality.value, "1", run.quality->quality.direction};
+    // A quality of 0 is a result, and a bad one: it has to give a ratio.
+    const double value = *run.quality->quality.value;
+    return Reading{value == 0 ? kSmallest : value, "1", run.quality->quality.direction};
   }
   const Metric* metric = find_metric(run.metrics, tag);
   if (metric == nullptr || !metric->summary.median) return std::nullopt;
   return Reading{metric->summary.median->center, metric->unit, metric->direction};
 }
-
-/// What is beyond any measurement would make ratios that are no numbers.
-constexpr double kSmallest = 1e-150;
-constexpr double kLargest = 1e150;
 
 void check_reading(const Result& run, const Reading& reading, const GateColumn& column) {
   const auto refuse = [&](const std::string& why) {

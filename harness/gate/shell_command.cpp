@@ -193,10 +193,13 @@ std::string last_line(const std::filesystem::path& log) {
   const std::streamoff size = file ? static_cast<std::streamoff>(file.tellg()) : 0;
   file.seekg(size > kTail ? size - kTail : 0);
   std::string last;
+  std::string of_ours;
   for (std::string line; std::getline(file, line);) {
     if (!trim(line).empty()) last = trim(line);
+    if (line.starts_with("harness: ")) of_ours = trim(line);
   }
-  return printable(last);
+  if (last.empty()) return "it printed nothing";
+  return printable(of_ours.empty() ? last : of_ours);
 }
 
 std::string shell_word(const std::string& text) {

@@ -57,7 +57,8 @@ std::string test_case(const std::string& subject, const GateRow& row, bool incon
         "{}>\n      <failure type=\"{}\" message=\"{}\">{}</failure>\n    </testcase>\n", head,
         to_text(row.verdict), message, xml(row.repeat));
   }
-  return fmt::format("{}>\n      <system-out>{}</system-out>\n    </testcase>\n", head, message);
+  return fmt::format("{}>\n      <system-out>{}\nagain: {}</system-out>\n    </testcase>\n", head,
+                     message, xml(row.repeat));
 }
 
 }  // namespace
@@ -100,6 +101,29 @@ std::string render_gate_markdown(const GateReport& report) {
         fmt::format("\nAgain (with --metric METRIC a row alone): {}\n", markdown(report.repeat));
   }
   return text + fmt::format("\n{}\n", kUnverifiedNotice);
+}
+
+std::string render_gate_error(const std::string& format, const Error& error) {
+  const std::string what = error.what();
+  if (format == "markdown") return fmt::format("### Gate: error\n\n{}\n", markdown(what));
+  if (format == "junit") {
+    return fmt::format(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"harness "
+        "gate\" "
+        "tests=\"1\" failures=\"0\" skipped=\"0\" errors=\"1\">\n    <testcase "
+        "classname=\"harness gate\" name=\"comparison\">\n      <error message=\"{}\"/>\n    "
+        "</testcase>\n  </testsuite>\n</testsuites>\n",
+        xml(what));
+  }
+  if (format == "json") {
+    const nlohmann::json document = {{"kind", "gate"},
+                                     {"notice", kUnverifiedNotice},
+                                     {"verdict", "error"},
+                                     {"error", what},
+                                     {"exit_code", static_cast<int>(error.code())}};
+    return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  }
+  return printable(what, kLongest) + "\n";
 }
 
 std::string render_gate_junit(const GateReport& report, bool inconclusive_passes) {

@@ -58,9 +58,14 @@ const char* to_text(GateGroup group);
 /// Regressed before inconclusive before the others. Precondition: there are rows.
 Verdict overall(const GateReport& report);
 
-/// `inconclusive_passes`: an inconclusive verdict counts as success; sides that are not comparable
+/// `inconclusive_passes`: an inconclusive verdict counts as success where at least an interval was
+/// found; sides that are not comparable
 /// never do, nor does a report without rows.
 ExitCode exit_code(const GateReport& report, bool inconclusive_passes);
+
+/// In place of a report where there is none, for those who read files: what went wrong, in a form
+/// that no CI server takes for success.
+std::string render_gate_error(const std::string& format, const Error& error);
 
 std::string render_gate_text(const GateReport& report);
 std::string render_gate_markdown(const GateReport& report);
