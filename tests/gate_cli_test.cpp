@@ -1,7 +1,11 @@
 // End to end: `harness gate` over files and over commands that it runs in turn.
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -146,6 +150,53 @@ TEST_CASE("a budget that is spent is inconclusive", "[gate][cli]") {
   const Outcome passed = run_harness(gate(folder / "b", null_run(), null_run(),
                                           {"--budget", "0.001", "--on-inconclusive", "pass"}));
   CHECK(passed.code == 0);
+}
+
+TEST_CASE("a metric that is not judged is refused after the first pair", "[gate][cli]") {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "gate.json";
+  const fs::path cases = folder / "gate.xml";
+  const Outcome outcome =
+      run_harness(gate(folder / "a", null_run(), null_run(),
+                       {"--metric", "time.stpe", "--also", "json=" + file.string(), "--also",
+                        "junit=" + cases.string()}));
+  CAPTURE(outcome.out, outcome.err);
+  check_one_error(outcome, 1, "did you mean time.step");
+  CHECK(fs::exists(folder / "a" / "baseline" / "001"));
+  CHECK_FALSE(fs::exists(folder / "a" / "baseline" / "002"));
+  // Who reads files is told, too.
+  const json report = json::parse(read_file(file, 1 << 20));
+  CHECK(report["verdict"] == "error");
+  CHECK(report["exit_code"] == 1);
+  CHECK_THAT(read_file(cases, 1 << 20), Catch::Contains("errors=\"1\""));
+}
+
+TEST_CASE("a report goes through links and into pipes, and one that fails costs no other",
+          "[gate][cli]") {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "target.json") << "old";
+  fs::create_symlink("target.json", folder / "link.json");
+  REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  const int reader = open((folder / "pipe").c_str(), O_RDONLY | O_NONBLOCK);
+  REQUIRE(reader >= 0);
+  fs::create_directories(folder / "a.folder");
+  const Outcome outcome =
+      run_harness(gate(folder / "a", null_run(), null_run(),
+                       {"--budget", "0.001", "--also", "junit=" + (folder / "a.folder").string(),
+                        "--also", "json=" + (folder / "link.json").string(), "--also",
+                        "markdown=" + (folder / "pipe").string()}));
+  CAPTURE(outcome.out, outcome.err);
+  CHECK(outcome.code == 1);
+  CHECK(fs::is_symlink(folder / "link.json"));
+  CHECK(json::parse(read_file(folder / "target.json", 1 << 20))["kind"] == "gate");
+  CHECK(fs::is_fifo(folder / "pipe"));
+  std::array<char, 9> head{};
+  CHECK(read(reader, head.data(), 8) == 8);
+  CHECK(std::string(head.data()) == "### Gate");
+  close(reader);
+  check_one_error(run_harness({"gate", "--ab-base", "true", "--ab-cand", "true", "--also",
+                               "json=" + (folder / "nowhere" / "x.json").string()}),
+                  1, "there is no such folder");
 }
 
 TEST_CASE("a campaign that is interrupted keeps its files", "[gate][cli]") {

@@ -101,17 +101,6 @@ std::vector<GateRow> rows_by_weight(const GateReport& report) {
 
 Verdict overall(const GateReport& report) { return rows_by_weight(report).front().verdict; }
 
-namespace {
-
-// Ended before its first look, a gate knows nothing: that passes under no option.
-bool found_an_interval(const GateReport& report) {
-  return std::any_of(report.rows.begin(), report.rows.end(), [](const GateRow& row) {
-    return row.improvement && row.improvement->low && row.improvement->high;
-  });
-}
-
-}  // namespace
-
 ExitCode exit_code(const GateReport& report, bool inconclusive_passes) {
   if (!report.forbidding.empty()) return ExitCode::kInconclusive;
   // Green must mean that something was compared.
@@ -120,8 +109,7 @@ ExitCode exit_code(const GateReport& report, bool inconclusive_passes) {
     case Verdict::kRegressed:
       return ExitCode::kRegression;
     case Verdict::kInconclusive:
-      return inconclusive_passes && found_an_interval(report) ? ExitCode::kOk
-                                                              : ExitCode::kInconclusive;
+      return inconclusive_passes ? ExitCode::kOk : ExitCode::kInconclusive;
     case Verdict::kSame:
     case Verdict::kFaster:
       return ExitCode::kOk;

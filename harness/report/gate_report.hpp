@@ -58,8 +58,7 @@ const char* to_text(GateGroup group);
 /// Regressed before inconclusive before the others. Precondition: there are rows.
 Verdict overall(const GateReport& report);
 
-/// `inconclusive_passes`: an inconclusive verdict counts as success where at least an interval was
-/// found; sides that are not comparable
+/// `inconclusive_passes`: an inconclusive verdict counts as success; sides that are not comparable
 /// never do, nor does a report without rows.
 ExitCode exit_code(const GateReport& report, bool inconclusive_passes);
 
