@@ -12,6 +12,7 @@
 
 #include "kernels/box_loss.hpp"
 #include "kernels/check.hpp"
+#include "kernels/runtime/profiler.hpp"
 
 namespace harness::kernels {
 namespace {
@@ -233,6 +234,7 @@ struct BoxLossFunction : torch::autograd::Function<BoxLossFunction> {
 };
 
 at::Tensor box_loss_custom(const BoxLossArguments& arguments) {
+  const KernelScope scope("box-loss");
   return BoxLossFunction::apply(at::TensorList(arguments.levels), arguments,
                                 at::GradMode::is_enabled());
 }

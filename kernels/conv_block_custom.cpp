@@ -12,6 +12,7 @@
 #include "kernels/conv_block.hpp"
 #include "kernels/convolution/convolution.hpp"
 #include "kernels/convolution/folded_norm.hpp"
+#include "kernels/runtime/profiler.hpp"
 #include "kernels/runtime/threads.hpp"
 
 namespace harness::kernels {
@@ -156,6 +157,7 @@ at::Tensor conv_block_custom(const ConvBlockArguments& arguments) {
   if (arguments.bias) bias = arguments.bias->to(at::kFloat).contiguous();
   if (arguments.residual) residual = channels_last(arguments.residual->to(type));
   const auto trains = [](const std::optional<at::Tensor>& t) { return t && t->requires_grad(); };
+  const KernelScope scope("conv-block");
   if (at::GradMode::is_enabled() &&
       (trains(input) || trains(weight) || trains(bias) || trains(residual))) {
     return ConvBlockFunction::apply(input, weight, bias, residual, fixed);

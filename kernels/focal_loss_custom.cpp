@@ -18,6 +18,7 @@
 #include "kernels/check.hpp"
 #include "kernels/focal_loss_simd.hpp"
 #include "kernels/matcher.hpp"
+#include "kernels/runtime/profiler.hpp"
 
 namespace harness::kernels {
 namespace {
@@ -150,6 +151,19 @@ std::vector<Block> cut_into_blocks(const std::vector<at::Tensor>& levels, int64_
   return blocks;
 }
 
+KernelFacts pass_facts(const std::vector<at::Tensor>& levels, int64_t gradient_bytes) {
+  KernelFacts facts{"focal-loss", "custom", "forward_training",
+                    levels[0].scalar_type() == at::kFloat ? "f32" : "bf16"};
+  int64_t logits = 0;
+  for (const at::Tensor& level : levels) {
+    logits += level.numel();
+    facts.bytes += static_cast<double>(level.nbytes());
+  }
+  facts.problem = std::to_string(logits);
+  facts.bytes += static_cast<double>(gradient_bytes);
+  return facts;
+}
+
 class FocalLossFunction : public torch::autograd::Function<FocalLossFunction> {
  public:
   static at::Tensor forward(torch::autograd::AutogradContext* context, at::TensorList levels,
@@ -247,6 +261,7 @@ FocalLossResult focal_loss_and_gradients(const FocalLossArguments& arguments,
     ids.push_back(labels);
   }
 
+  const KernelScope scope("focal-loss.pass", [&] { return pass_facts(levels, gradient_bytes); });
   const std::vector<Block> blocks = cut_into_blocks(levels, arguments.classes);
   std::vector<double> losses(blocks.size());
   const auto count = static_cast<int64_t>(blocks.size());
@@ -282,6 +297,7 @@ at::Tensor differentiable_focal_loss(
 namespace {
 
 at::Tensor focal_loss_custom(const FocalLossArguments& arguments) {
+  const KernelScope scope("focal-loss");
   return differentiable_focal_loss(arguments.levels, [&](const std::vector<bool>& wanted) {
     return focal_loss_and_gradients(arguments, wanted);
   });

@@ -7,6 +7,7 @@
 #include "kernels/check.hpp"
 #include "kernels/matcher.hpp"
 #include "kernels/matcher_simd.hpp"
+#include "kernels/runtime/profiler.hpp"
 
 namespace harness::kernels {
 namespace {
@@ -101,6 +102,7 @@ class Matching {
 };
 
 at::Tensor matcher_custom(const MatcherArguments& arguments) {
+  const KernelScope scope("matcher");
   const at::Tensor anchors = float_rows(arguments.anchors, "anchors");
   const at::TensorOptions options = anchors.options().dtype(at::kLong);
   if (arguments.boxes.numel() == 0 || anchors.numel() == 0) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/optimizer.hpp"
+#include "kernels/runtime/profiler.hpp"
 
 namespace harness::kernels {
 namespace {
@@ -23,6 +24,7 @@ at::Tensor laid_out_like(const at::Tensor& tensor, const at::Tensor& model) {
 }
 
 void adam_custom(AdamState& state, double learning_rate) {
+  const KernelScope scope("optimizer");
   const at::NoGradGuard no_grad;
   std::vector<at::Tensor> parameters;
   std::vector<at::Tensor> gradients;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <fstream>
+#include <iterator>
 #include <limits>
 #include <thread>
 
@@ -38,6 +39,50 @@ double up_to(double most, const std::string& key, double value) {
   if (value >= 0 && value <= most) return value;
   throw Error("--set " + key, "out of range", "from 0 to " + std::to_string(std::llround(most)));
 }
+
+/// A step of one operator, which runs one primitive for as long as the phase "work" takes.
+class NullRecorder : public StepRecorder {
+ public:
+  void begin_step() override { step_ = open(ScopeKind::kStep, "step", -1); }
+  void end_step() override { close(step_); }
+  void phase_begin(const char* name) override {
+    phase_ = open(ScopeKind::kPhase, name, step_);
+    operator_ = open(ScopeKind::kOperator, "null::sleep", phase_);
+  }
+  void phase_end(const char* /*name*/) override {
+    const RecordedScope& slept = recording_.scopes[static_cast<std::size_t>(operator_)];
+    const double ms = static_cast<double>(now() - slept.begin_ns) * 1e-6;
+    recording_.log += "onednn_verbose,exec,cpu,reorder,null,undef,src_f32::blocked:a::f0,,,1000," +
+                      std::to_string(ms) + "\n";
+    close(operator_);
+    close(phase_);
+  }
+  Recording take() override { return std::move(recording_); }
+
+ private:
+  static std::int64_t now() {
+    const auto since = std::chrono::steady_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
+  }
+  std::int64_t open(ScopeKind kind, const std::string& name, std::int64_t parent) {
+    const auto index = std::ssize(recording_.scopes);
+    recording_.log += "#scope+ " + std::to_string(index) + "\n";
+    RecordedScope scope;
+    scope.kind = kind;
+    scope.name = name;
+    scope.parent = parent;
+    scope.begin_ns = scope.end_ns = now();
+    recording_.scopes.push_back(std::move(scope));
+    return index;
+  }
+  void close(std::int64_t index) {
+    recording_.scopes[static_cast<std::size_t>(index)].end_ns = now();
+    recording_.log += "#scope- " + std::to_string(index) + "\n";
+  }
+
+  Recording recording_{};
+  std::int64_t step_ = -1, phase_ = -1, operator_ = -1;
+};
 
 class NullWorkload : public Workload {
  public:
@@ -113,6 +158,11 @@ class NullWorkload : public Workload {
     return quality;
   }
 
+  std::unique_ptr<StepRecorder> recorder(const WorkloadContext& context) override {
+    if (context.settings.at("recordable") == "no") return nullptr;
+    return std::make_unique<NullRecorder>();
+  }
+
   Cost cost() const override { return {flops_ / 3, flops_, flops_, 0, "fp32"}; }
 
   std::map<std::string, std::string> hyperparameters() const override {
@@ -166,6 +216,7 @@ WorkloadInfo info() {
            {"flops", "0", "work a step claims to do; above 0 the peaks are sampled too", {}},
            {"epoch-steps", "10", "steps in an epoch, where a tier trains to a target", {}},
            {"fail-at", "0", "step that fails, 0 for none", {}},
+           {"recordable", "yes", "whether `harness profile` can look into it", {"yes", "no"}},
            {"fail-prepare", "no", "fail before the first step", {"no", "yes"}}},
           {{"nothing",
             "does nothing, with any implementation",

@@ -7,6 +7,7 @@
 #include "kernels/runtime/allocator.hpp"
 #include "kernels/runtime/threads.hpp"
 #include "kernels/runtime/versions.hpp"
+#include "workloads/step_recorder.hpp"
 
 namespace harness::workloads {
 
@@ -35,6 +36,10 @@ std::map<std::string, std::string> TorchWorkload::software() const {
   std::map<std::string, std::string> versions = kernels::library_versions();
   versions["threads"] = std::to_string(kernels::threads());
   return versions;
+}
+
+std::unique_ptr<StepRecorder> TorchWorkload::recorder(const WorkloadContext& /*context*/) {
+  return make_step_recorder();
 }
 
 Check relative_error(const std::string& name, const at::Tensor& actual, const at::Tensor& expected,

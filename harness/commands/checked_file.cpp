@@ -21,7 +21,7 @@ CheckedFile check_result(const std::string& file, const nlohmann::json& document
   const auto check = [&](const auto& result, const nlohmann::json& whole) {
     return recheck(result, whole, checked.notes);
   };
-  checked.report = validate_result(document, {check, check});
+  checked.report = validate_result(document, {check, check, check});
   return checked;
 }
 

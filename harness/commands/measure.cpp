@@ -72,13 +72,16 @@ Memory report_memory(const RunRecord& record) {
   return memory;
 }
 
-void judge(Result& result, const RunPlan& plan, const RunRecord& record) {
+void judge(Result& result, const RunPlan& plan, const RunRecord& record, bool profiled) {
   const json document = to_json(result);
   settle_division(result.rules, plan.rules, plan.rules.closed, document, plan.division);
 
   Status& status = result.status;
   if (record.stop == StopReason::kInterrupted || record.stop == StopReason::kFailed) {
     mark_aborted(status, record.stop_detail);
+  } else if (profiled) {
+    // Whether it is long enough for a measurement is not asked of it.
+    status.state = RunState::kValid;
   } else if (plan.dry_run) {
     status.state = RunState::kDryRun;
     status.recommendations.push_back("a dry run is no measurement: leave --dry-run out to measure");
@@ -176,8 +179,19 @@ Result measure(RunPlan& plan, const MeasureTask& task) {
     options.training = session->options();
     observers.push_back(&session->log());
   }
+  std::unique_ptr<StepRecorder> recorder;
+  if (task.recording != nullptr) {
+    recorder = workload->recorder(plan.context);
+    if (!recorder) {
+      throw Error("workload '" + plan.rules.workload + "'", "cannot be looked into",
+                  "it runs no operators");
+    }
+    hooks.recorder = recorder.get();
+    options.evaluate = false;
+  }
   const RunRecord record = run_workload(*workload, plan.context, options, hooks, observers);
 
+  if (recorder) *task.recording = recorder->take();
   // A clock that was set back meanwhile must not make the run end before it began.
   result.identity.ended_at = std::max(result.identity.started_at, utc_now());
   result.environment_after = capture_environment();
@@ -196,7 +210,7 @@ Result measure(RunPlan& plan, const MeasureTask& task) {
   if (workload->cost().known()) result.cost = report_cost(workload->cost(), result);
   if (record.quality)
     result.quality = report_quality(*record.quality, plan.quality_target, record.steps);
-  judge(result, plan, record);
+  judge(result, plan, record, task.recording != nullptr);
   return result;
 }
 

@@ -20,6 +20,8 @@ struct MeasureTask {
   std::vector<std::string> command_line{};
   std::optional<Checkpoint> checkpoint{};   ///< of this run, to go on from
   std::optional<CampaignPlace> campaign{};  ///< that the run is a part of
+  /// Not null: every other step is recorded, and quality is not evaluated; goes there.
+  Recording* recording = nullptr;
 };
 
 /// Measures and returns the result with its status; writes samples beside the result-to-be as

@@ -9,6 +9,7 @@
 #include "harness/base/print.hpp"
 #include "harness/base/text.hpp"
 #include "harness/report/ablation_summary.hpp"
+#include "harness/report/profile_summary.hpp"
 #include "harness/report/summary.hpp"
 #include "harness/result/result_file.hpp"
 
@@ -72,6 +73,11 @@ ExitCode exit_code(const Status& status, bool strict) {
 }
 
 ExitCode deliver(const Result& result, const fs::path& file, const fs::path& samples, bool strict) {
+  return deliver_kind(result, file, samples, strict);
+}
+
+ExitCode deliver(const Profile& result, const fs::path& file, const fs::path& samples,
+                 bool strict) {
   return deliver_kind(result, file, samples, strict);
 }
 

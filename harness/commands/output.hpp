@@ -6,6 +6,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/result/ablation.hpp"
+#include "harness/result/profile.hpp"
 #include "harness/result/result.hpp"
 
 namespace harness {
@@ -22,6 +23,8 @@ ExitCode exit_code(const Status& status, bool strict);
 /// took the samples may be full by now) the result goes to the folder for temporary files, and
 /// Error says so after the summary.
 ExitCode deliver(const Result& result, const std::filesystem::path& file,
+                 const std::filesystem::path& samples, bool strict);
+ExitCode deliver(const Profile& result, const std::filesystem::path& file,
                  const std::filesystem::path& samples, bool strict);
 ExitCode deliver(const Ablation& result, const std::filesystem::path& file,
                  const std::filesystem::path& samples, bool strict);

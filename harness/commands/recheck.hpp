@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "harness/result/ablation.hpp"
+#include "harness/result/profile.hpp"
 #include "harness/result/result.hpp"
 
 namespace harness {
@@ -15,6 +16,8 @@ namespace harness {
 /// cannot be judged here (a workload that this build lacks, rules of another version) is said in
 /// `notes`. Throws Error when the rules of a result that claims to be valid cannot be read.
 std::vector<Violation> recheck(const Result& result, const nlohmann::json& document,
+                               std::vector<std::string>& notes);
+std::vector<Violation> recheck(const Profile& result, const nlohmann::json& document,
                                std::vector<std::string>& notes);
 std::vector<Violation> recheck(const Ablation& result, const nlohmann::json& document,
                                std::vector<std::string>& notes);

@@ -4,11 +4,8 @@
 #include "harness/result/result_file.hpp"
 
 namespace harness {
-namespace {
 
-Options run_options() {
-  Options options("run", "Measures a workload under its rules and writes one result file per run.",
-                  "--workload NAME [OPTIONS]");
+void add_set_up_options(Options& options) {
   options.add("workload", "what to measure; 'harness list' shows all", "NAME")
       .add("tier", "length of the run, e.g. quick, standard, submission; 'harness list' shows all",
            "TIER")
@@ -20,12 +17,20 @@ Options run_options() {
       .add("cpus", "pin to these CPUs, e.g. 0-3,8", "LIST")
       .add("seed", "0 to 4294967295; default: by the rules", "N")
       .add("data", "COCO-format folder instead of the default data", "DIR")
-      .add("runs", "results in the series, each from a process of its own", "N")
+      .add_list("set", "a setting of the workload; may be repeated", "KEY=VALUE");
+}
+
+namespace {
+
+Options run_options() {
+  Options options("run", "Measures a workload under its rules and writes one result file per run.",
+                  "--workload NAME [OPTIONS]");
+  add_set_up_options(options);
+  options.add("runs", "results in the series, each from a process of its own", "N")
       .add("pause", "seconds to cool down before each further run of the series", "S")
       .add("max-epochs", "train at most so long, where the tier trains to a target", "N")
       .add("division", "closed refuses departures from the rules; open lists them", "NAME")
       .add("quality-target", "another target than the rules' (division open)", "X")
-      .add_list("set", "a setting of the workload; may be repeated", "KEY=VALUE")
       .add("out", "folder for results and samples; default: a new one under runs/", "DIR")
       .add("resume", "go on with the series that was stopped or killed in this folder", "DIR")
       .add("from", "repeat the run of this result: its settings and seeds", "RESULT")
@@ -40,6 +45,19 @@ void override_with(std::optional<T>& field, const std::optional<T>& value) {
 }
 
 }  // namespace
+
+void read_set_up(const Options& options, RunRequest& request) {
+  override_with(request.tier, options.text("tier"));
+  override_with(request.kernels, options.text("kernels"));
+  override_with(request.precision, options.text("precision"));
+  override_with(request.allocator, options.text("allocator"));
+  override_with(request.cpus, options.text("cpus"));
+  override_with(request.data, options.text("data"));
+  override_with(request.batch_size, options.integer("batch-size"));
+  override_with(request.threads, options.integer("threads"));
+  override_with(request.seed, options.integer("seed"));
+  for (const std::string& setting : options.texts("set")) request.set.push_back(setting);
+}
 
 std::optional<RunInvocation> parse_run_options(const Arguments& arguments) {
   Options options = run_options();
@@ -64,20 +82,11 @@ std::optional<RunInvocation> parse_run_options(const Arguments& arguments) {
   } else {
     request.workload = options.required("workload");
   }
-  override_with(request.tier, options.text("tier"));
-  override_with(request.kernels, options.text("kernels"));
-  override_with(request.precision, options.text("precision"));
-  override_with(request.allocator, options.text("allocator"));
-  override_with(request.cpus, options.text("cpus"));
-  override_with(request.data, options.text("data"));
+  read_set_up(options, request);
   override_with(request.division, options.text("division"));
-  override_with(request.batch_size, options.integer("batch-size"));
-  override_with(request.threads, options.integer("threads"));
-  override_with(request.seed, options.integer("seed"));
   override_with(request.max_epochs, options.integer("max-epochs"));
   override_with(request.runs, options.integer("runs"));
   override_with(request.quality_target, options.number("quality-target"));
-  for (const std::string& setting : options.texts("set")) request.set.push_back(setting);
   request.dry_run = request.dry_run || options.flag("dry-run");
   if (const auto out = options.text("out")) invocation.out = *out;
   invocation.strict = options.flag("strict");

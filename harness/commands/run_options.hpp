@@ -1,4 +1,5 @@
-// The options of `run`: argv (and an earlier result, with --from) become a request.
+// The options of `run`, and those it shares: argv (and an earlier result, with --from) become a
+// request.
 #pragma once
 
 #include <filesystem>
@@ -17,6 +18,12 @@ struct RunInvocation {
   double pause_seconds = 0;  ///< to cool down between the runs of a series
   std::vector<std::string> command_line{};
 };
+
+/// What is measured and how: workload, tier, kernels, precision, allocator, batch, threads, CPUs,
+/// seed, data, settings.
+void add_set_up_options(Options& options);
+/// All of these but the workload; what was not given stays as it is.
+void read_set_up(const Options& options, RunRequest& request);
 
 /// Returns nothing after `--help`. Throws Error.
 std::optional<RunInvocation> parse_run_options(const Arguments& arguments);

@@ -12,7 +12,7 @@ namespace {
 
 /// JSON that is a file of something else: a schema, a package's description.
 bool is_no_result(const ValidationReport& report) {
-  return !report.result && !report.ablation && !report.problems.empty() &&
+  return report.common() == nullptr && !report.problems.empty() &&
          (report.problems.front().path == "/kind" ||
           report.problems.front().reason.starts_with("not an object"));
 }
@@ -75,6 +75,9 @@ bool ReportCollector::seen_before(const std::string& uuid, ReportFile& file) {
 void ReportCollector::add(const std::string& name, ValidationReport report,
                           std::vector<std::string> notes) {
   if (is_no_result(report)) return skip(name, report.problems.front().reason);
+  if (report.profile && report.problems.empty()) {
+    return skip(name, "a profile, which has no page yet: its trace opens in Perfetto");
+  }
   ReportFile file{name, report.verdict, report.problems_code, std::move(report.problems),
                   std::move(notes)};
   if (report.result) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "harness/result/ablation.hpp"
+#include "harness/result/profile.hpp"
 #include "harness/result/result.hpp"
 #include "harness/result/schema.hpp"
 
@@ -19,6 +20,9 @@ std::optional<bool> quality_passed(const Quality& quality, std::optional<double>
 /// samples, flags against what they follow from, order of times and counts, nulls without a reason.
 /// At most kMostProblems.
 std::vector<SchemaProblem> find_inconsistencies(const Result& result,
+                                                const nlohmann::json& document);
+/// The same for a profile: the run's part, and the sums of its tables.
+std::vector<SchemaProblem> find_inconsistencies(const Profile& profile,
                                                 const nlohmann::json& document);
 /// The same for an ablation: figures against the turns, turns against the plan, names.
 std::vector<SchemaProblem> find_inconsistencies(const Ablation& ablation,

@@ -8,6 +8,7 @@
 #include "harness/result/ablation_json.hpp"
 #include "harness/result/canonical_json.hpp"
 #include "harness/result/digest.hpp"
+#include "harness/result/profile_json.hpp"
 #include "harness/result/result_json.hpp"
 #include "harness/result/schema.hpp"
 #include "harness/result/validate.hpp"
@@ -33,6 +34,10 @@ std::string write_document(nlohmann::json document, const char* kind,
 
 std::string write_result_file(const Result& result, const std::filesystem::path& path) {
   return write_document(to_json(result), "run", path);
+}
+
+std::string write_result_file(const Profile& profile, const std::filesystem::path& path) {
+  return write_document(to_json(profile), "profile", path);
 }
 
 std::string write_result_file(const Ablation& ablation, const std::filesystem::path& path) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "harness/result/ablation.hpp"
+#include "harness/result/profile.hpp"
 #include "harness/result/result.hpp"
 
 namespace harness {
@@ -13,6 +14,7 @@ namespace harness {
 /// std::logic_error, before anything is written, when the result does not fit its own schema, and
 /// Error when the file cannot be written.
 std::string write_result_file(const Result& result, const std::filesystem::path& path);
+std::string write_result_file(const Profile& profile, const std::filesystem::path& path);
 std::string write_result_file(const Ablation& ablation, const std::filesystem::path& path);
 
 /// The run in `path`, whatever its status. Throws Error with the first problem that

@@ -11,6 +11,7 @@
 #include "harness/result/consistency.hpp"
 #include "harness/result/digest.hpp"
 #include "harness/result/json_reader.hpp"
+#include "harness/result/profile_json.hpp"
 #include "harness/result/result_json.hpp"
 
 namespace harness {
@@ -20,7 +21,8 @@ using nlohmann::json;
 
 // Kinds whose schema is in results/schema/, with the version of it that we write.
 constexpr std::array kKinds = {std::pair{"run", kResultSchemaVersion},
-                               std::pair{"ablation", kAblationSchemaVersion}};
+                               std::pair{"ablation", kAblationSchemaVersion},
+                               std::pair{"profile", kProfileSchemaVersion}};
 
 const auto* find_kind(const std::string& kind) {
   const auto* found = std::find_if(kKinds.begin(), kKinds.end(),
@@ -124,8 +126,11 @@ void check_document(const json& document, const RulesCheck& rules_check, Validat
     add(report, ExitCode::kInvalid, find_inconsistencies(result, document));
     add(report, ExitCode::kInvalid, rules_problems(rules, result, document));
   };
-  if (text_at(document, "kind") == "run") {
+  const std::string kind = text_at(document, "kind");
+  if (kind == "run") {
     check(report.result.emplace(result_from_json(document)), rules_check.run);
+  } else if (kind == "profile") {
+    check(report.profile.emplace(profile_from_json(document)), rules_check.profile);
   } else {
     check(report.ablation.emplace(ablation_from_json(document)), rules_check.ablation);
   }
@@ -163,6 +168,7 @@ void conclude(ValidationReport& report) {
 
 const ResultCommon* ValidationReport::common() const {
   if (result) return &*result;
+  if (profile) return &*profile;
   return ablation ? &*ablation : nullptr;
 }
 

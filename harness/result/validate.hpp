@@ -11,6 +11,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/result/ablation.hpp"
+#include "harness/result/profile.hpp"
 #include "harness/result/result.hpp"
 #include "harness/result/schema.hpp"
 
@@ -22,6 +23,7 @@ namespace harness {
 struct RulesCheck {
   std::function<std::vector<Violation>(const Result&, const nlohmann::json&)> run{};
   std::function<std::vector<Violation>(const Ablation&, const nlohmann::json&)> ablation{};
+  std::function<std::vector<Violation>(const Profile&, const nlohmann::json&)> profile{};
 };
 
 struct ValidationReport {
@@ -39,6 +41,7 @@ struct ValidationReport {
   /// What was read, where the form allows it: one of these, by the kind of the file.
   std::optional<Result> result{};
   std::optional<Ablation> ablation{};
+  std::optional<Profile> profile{};
 
   /// What all kinds share of what was read; nullptr where the form did not allow it.
   const ResultCommon* common() const;

@@ -10,6 +10,11 @@ void MetricTable::add(const StepRecord& record, const std::string& per) {
                        const std::string& description, double value) {
     put({tag, unit, direction, description + per, {}, {}, {}}, record.step, record.warmup, value);
   };
+  if (record.recorded) {
+    add("time.recorded_step", "s", Direction::kLower,
+        "wall time of one step that was recorded: slower than it would be", record.seconds);
+    return;
+  }
   add("time.step", "s", Direction::kLower, "wall time of one step", record.seconds);
   if (record.samples > 0) {
     add("throughput.samples", "samples/s", Direction::kHigher,

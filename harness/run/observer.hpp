@@ -19,6 +19,7 @@ namespace harness {
 struct StepRecord {
   std::int64_t step = 0;  ///< 1-based, warm-up included
   bool warmup = false;
+  bool recorded = false;  ///< looked into by a StepRecorder, so slower than it would be
   double seconds = 0;
   std::map<std::string, double> phases{};  ///< phase name -> seconds
   std::map<std::string, double>

@@ -105,12 +105,14 @@ class Run {
 
   void steps() {
     for (Observer* observer : observers_) {
-      observer->length({options_.warmup_steps, options_.min_steps, options_.min_seconds});
+      const std::int64_t steps = options_.min_steps * (hooks_.recorder != nullptr ? 2 : 1);
+      observer->length({options_.warmup_steps, steps, options_.min_seconds});
     }
     const double start = hooks_.clock();
     double timed_seconds = 0;
     std::int64_t timed_steps = 0;
-    while (timed_steps < options_.min_steps || timed_seconds < options_.min_seconds) {
+    while (timed_steps < options_.min_steps || timed_seconds < options_.min_seconds ||
+           has_to_record(timed_steps)) {
       if (hooks_.stop_requested()) throw Interrupted();
       if (options_.max_seconds > 0 && hooks_.clock() - start >= options_.max_seconds) {
         record_.stop = StopReason::kTimeLimit;
@@ -124,7 +126,7 @@ class Run {
         return;
       }
       const StepRecord step = one_step(start);
-      if (!step.warmup) {
+      if (!step.warmup && !step.recorded) {
         timed_seconds += step.seconds;
         ++timed_steps;
       }
@@ -134,17 +136,48 @@ class Run {
         record_.stop_detail = trouble;
         return;
       }
-      if (!step.warmup && hooks_.between_steps) hooks_.between_steps(step.seconds);
+      if (!step.warmup && !step.recorded && hooks_.between_steps)
+        hooks_.between_steps(step.seconds);
     }
   }
 
+  bool has_to_record(std::int64_t plain) const {
+    return hooks_.recorder != nullptr && recorded_steps_ < plain;
+  }
+
+  // A plain step and a recorded one make a pair; every second pair runs the other way round, so
+  // that drift weighs on both alike.
+  bool is_recorded(std::int64_t steps_after_warmup) const {
+    return hooks_.recorder != nullptr && steps_after_warmup >= 0 &&
+           (steps_after_warmup % 4 == 1 || steps_after_warmup % 4 == 2);
+  }
+
   StepRecord one_step(double start) {
-    StepRecord step = timer_.time_step(workload_, start);
+    const bool recorded = is_recorded(record_.steps - options_.warmup_steps);
+    StepRecord step = recorded ? recorded_step(start) : timer_.time_step(workload_, start);
     step.step = record_.steps + 1;
     step.warmup = record_.steps < options_.warmup_steps;
+    step.recorded = recorded;
     ++record_.steps;
     table_.add(step);
     for (Observer* observer : observers_) observer->step(step);
+    return step;
+  }
+
+  StepRecord recorded_step(double start) {
+    ++recorded_steps_;
+    hooks_.recorder->begin_step();
+    timer_.tell(hooks_.recorder);
+    StepRecord step;
+    try {
+      step = timer_.time_step(workload_, start);
+    } catch (...) {
+      timer_.tell(nullptr);
+      hooks_.recorder->end_step();
+      throw;
+    }
+    timer_.tell(nullptr);
+    hooks_.recorder->end_step();
     return step;
   }
 
@@ -164,6 +197,7 @@ class Run {
   StepTimer timer_;
   MetricTable table_;
   RunRecord record_;
+  std::int64_t recorded_steps_ = 0;
 };
 
 }  // namespace

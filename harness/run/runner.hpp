@@ -50,6 +50,9 @@ struct RunnerHooks {
   std::function<void(Workload&)> restore{};
   /// Called by a run that trains to a target, with where it stands; on the clock.
   std::function<void(const TrainingState&)> save{};
+  /// With this, each timed step has a neighbour that is recorded (plain, recorded, recorded, plain,
+  /// ...): the plain ones are those of the metrics. Null: all are plain.
+  StepRecorder* recorder = nullptr;
   /// Called after each timed step, outside its time; not when training to a target, where nothing
   /// is outside.
   std::function<void(double step_seconds)> between_steps{};

@@ -12,6 +12,16 @@ double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+void StepTimer::phase_begin(const char* name) {
+  if (listener_ != nullptr) listener_->phase_begin(name);
+  begin_ = clock_();
+}
+
+void StepTimer::phase_end(const char* name) {
+  phases_[name] += clock_() - begin_;
+  if (listener_ != nullptr) listener_->phase_end(name);
+}
+
 StepRecord StepTimer::time_step(Workload& workload, double start) {
   StepRecord step;
   const double before = clock_();

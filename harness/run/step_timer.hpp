@@ -21,17 +21,20 @@ class StepTimer : public PhaseListener {
   /// `clock` outlives this.
   explicit StepTimer(const Clock& clock) : clock_(clock) {}
 
-  void phase_begin(const char* /*name*/) override { begin_ = clock_(); }
-  void phase_end(const char* name) override { phases_[name] += clock_() - begin_; }
+  void phase_begin(const char* name) override;
+  void phase_end(const char* name) override;
 
   /// One step of `workload`, whose context has this as its listener. Fills what the clock and the
   /// workload tell; `start` is when the first step began.
   StepRecord time_step(Workload& workload, double start);
+  /// Hands the phases on, too; null: to nobody.
+  void tell(PhaseListener* listener) { listener_ = listener; }
   /// Drops phases that were marked outside a step.
   void forget() { phases_.clear(); }
 
  private:
   const Clock& clock_;
+  PhaseListener* listener_ = nullptr;
   double begin_ = 0;
   std::map<std::string, double> phases_;
 };

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "harness/base/types.hpp"
+#include "harness/profile/recording.hpp"
 
 namespace harness {
 
@@ -71,6 +72,18 @@ class Phase {
  private:
   PhaseListener* listener_;
   const char* name_;
+};
+
+/// Records what happens inside steps: operators, kernels, primitives, memory. It is told the phases
+/// while it records.
+class StepRecorder : public PhaseListener {
+ public:
+  /// Between the two a step runs, which takes longer than it would. Throw Error where recording is
+  /// not possible.
+  virtual void begin_step() = 0;
+  virtual void end_step() = 0;
+  /// All steps so far.
+  virtual Recording take() = 0;
 };
 
 /// Everything a workload is told. `progress` reports long preparations ("composing scenes", 12,
@@ -165,6 +178,10 @@ class Workload {
   virtual std::optional<double> peak_memory_bytes() const { return std::nullopt; }
   /// Bytes in use now by the same counters, to tell the instances of one process apart.
   virtual std::optional<double> memory_in_use_bytes() const { return std::nullopt; }
+  /// For `harness profile`; empty for workloads that cannot be looked into.
+  virtual std::unique_ptr<StepRecorder> recorder(const WorkloadContext& /*context*/) {
+    return nullptr;
+  }
   /// Library versions and thread counts only the workload can see (LibTorch, oneDNN, OpenMP).
   virtual std::map<std::string, std::string> software() const { return {}; }
   /// Checks a golden file (parsed by the workload); one Check per quantity.

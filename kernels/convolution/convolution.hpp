@@ -8,6 +8,8 @@
 #include <memory>
 #include <string>
 
+#include "kernels/runtime/profiler.hpp"
+
 namespace harness::kernels {
 
 /// Everything a primitive depends on. Activations are channels_last, dense.
@@ -33,6 +35,14 @@ struct ConvolutionWeights {
   at::Tensor weight{};
   at::Tensor scale{};
 };
+
+/// In benchdnn's syntax, as oneDNN's verbose lines have it:
+/// "mb1_ic64oc128_ih200oh200kh1sh1dh0ph0_iw..."
+std::string problem_of(const ConvolutionShape& shape);
+
+/// A pass over that shape by a kernel of ours, for a profile; `direction` is oneDNN's word.
+KernelFacts convolution_facts(const ConvolutionShape& shape, const char* implementation,
+                              const char* direction);
 
 class Convolution {
  public:

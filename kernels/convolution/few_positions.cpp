@@ -79,6 +79,7 @@ class FewPositions final : public Convolution {
  private:
   // For each output position what the kernel sees of the input, 0 beyond its edges: (P, kh*kw*C).
   at::Tensor rows(const at::Tensor& input) const {
+    const KernelScope scope("few-positions.rows");
     const ConvolutionShape& s = shape();
     at::Tensor rows = at::empty({positions(s), row_length(s)}, at::TensorOptions(s.type));
     const auto pixel = static_cast<size_t>(s.in_channels) * input.element_size();

@@ -51,6 +51,7 @@ class GroupedConvolution final : public Convolution {
     const at::Tensor packed = pack(weights, WeightForm::Own::kGroupedForward);
     at::Tensor output = empty_output();
     const Stage stage("convolution");
+    const KernelScope scope("grouped.forward", [&] { return facts("forward_training"); });
     grouped_forward(grouped_, input.const_data_ptr<float>(), packed.const_data_ptr<float>(),
                     floats_or_null(bias), shape().relu, output.data_ptr<float>());
     return output;
@@ -64,6 +65,7 @@ class GroupedConvolution final : public Convolution {
     const at::Tensor packed = pack(weights, WeightForm::Own::kGroupedData);
     at::Tensor grad_input = empty_input();
     const Stage stage("convolution");
+    const KernelScope scope("grouped.backward_data", [&] { return facts("backward_data"); });
     grouped_backward_data(grouped_, grad_output.const_data_ptr<float>(), floats_or_null(activated),
                           packed.const_data_ptr<float>(), grad_input.data_ptr<float>());
     return grad_input;
@@ -77,6 +79,7 @@ class GroupedConvolution final : public Convolution {
     }
     at::Tensor gradient = empty_weights();
     const Stage stage("convolution");
+    const KernelScope scope("grouped.backward_weights", [&] { return facts("backward_weights"); });
     grouped_backward_weights(grouped_, shape().type == at::kBFloat16, input.const_data_ptr(),
                              grad_output.const_data_ptr(), any_or_null(activated),
                              floats_or_null(weights.scale), gradient.data_ptr<float>());
@@ -90,6 +93,10 @@ class GroupedConvolution final : public Convolution {
   }
 
  private:
+  KernelFacts facts(const char* direction) const {
+    return convolution_facts(shape(), "grouped:avx512", direction);
+  }
+
   at::Tensor pack(const ConvolutionWeights& weights, WeightForm::Own form) const {
     return prepared_weights(weights, {.own = form}, [&] {
       const at::Tensor source = weights.weight.contiguous(at::MemoryFormat::ChannelsLast);

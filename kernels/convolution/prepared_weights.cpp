@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/runtime/profiler.hpp"
 #include "kernels/runtime/stages.hpp"
 
 namespace harness::kernels {
@@ -56,6 +57,7 @@ at::Tensor prepared_weights(const ConvolutionWeights& weights, const WeightForm&
     if (known == form) return tensor;
   }
   const Stage stage("pack");
+  const KernelScope scope("pack-weights");
   return found->second.forms.emplace_back(form, make()).second;
 }
 

@@ -20,12 +20,15 @@ constexpr std::size_t kSmallestPooled = std::size_t{64} << 10;
 std::atomic<std::int64_t> current_bytes{0};
 std::atomic<std::int64_t> peak_bytes{0};
 std::atomic<MemoryPool*> pool_in_use{nullptr};
+std::atomic<AllocationListener> allocation_listener{nullptr};
 
 void count(std::int64_t bytes) {
   const std::int64_t now = current_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes;
   std::int64_t peak = peak_bytes.load(std::memory_order_relaxed);
   while (now > peak && !peak_bytes.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
   }
+  const AllocationListener listener = allocation_listener.load(std::memory_order_relaxed);
+  if (listener != nullptr) listener(bytes, now);
 }
 
 // The size comes back from the C library on release, so no header is put before the data and no
@@ -131,6 +134,8 @@ MemoryCounters memory_counters() {
 void reset_peak_memory() {
   peak_bytes.store(current_bytes.load(std::memory_order_relaxed), std::memory_order_relaxed);
 }
+
+void on_allocation(AllocationListener listener) { allocation_listener = listener; }
 
 std::int64_t pool_bytes() {
   const MemoryPool* used = pool_in_use;

@@ -28,6 +28,11 @@ MemoryCounters memory_counters();
 /// The peak starts again from what is in use now.
 void reset_peak_memory();
 
+/// Called after each change, in the thread that makes it, with the bytes taken (below 0: given
+/// back) and those in use then; null: nobody.
+using AllocationListener = void (*)(std::int64_t bytes, std::int64_t in_use_bytes);
+void on_allocation(AllocationListener listener);
+
 /// What the pool holds of the machine's memory at most, free blocks included; 0 before its first
 /// use.
 std::int64_t pool_bytes();

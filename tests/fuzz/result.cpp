@@ -5,6 +5,7 @@
 #include "harness/base/error.hpp"
 #include "harness/commands/checked_file.hpp"
 #include "harness/report/ablation_summary.hpp"
+#include "harness/report/profile_summary.hpp"
 #include "harness/report/summary.hpp"
 #include "harness/result/canonical_json.hpp"
 #include "harness/result/digest.hpp"
@@ -28,6 +29,7 @@ json parsed(std::string_view bytes) {
 void use(const CheckedFile& checked, json document) {
   if (checked.report.result) render_summary(*checked.report.result);
   if (checked.report.ablation) render_summary(*checked.report.ablation);
+  if (checked.report.profile) render_summary(*checked.report.profile);
   const auto place = submission_path(*checked.report.common());
   promise(place.is_relative() && std::distance(place.begin(), place.end()) == 2,
           "a place outside of the tree");

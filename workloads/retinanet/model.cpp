@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "kernels/head_layout.hpp"
+#include "kernels/runtime/profiler.hpp"
 #include "workloads/retinanet/anchors.hpp"
 #include "workloads/retinanet/body.hpp"
 
@@ -48,6 +49,7 @@ RetinaNet::Layer RetinaNet::make_layer(const ConvLayer& shape) const {
 
 at::Tensor RetinaNet::apply(const Layer& layer, const at::Tensor& input, bool relu,
                             const std::optional<at::Tensor>& residual) const {
+  const kernels::ModuleScope module(layer.shape.name);
   return conv_block_({.input = input,
                       .weight = layer.weight,
                       .bias = layer.bias,
@@ -60,6 +62,7 @@ at::Tensor RetinaNet::apply(const Layer& layer, const at::Tensor& input, bool re
 }
 
 std::vector<at::Tensor> RetinaNet::body(const at::Tensor& images) const {
+  const kernels::ModuleScope module("backbone.body");
   return run_body(config_.architecture, images,
                   [this](size_t layer, const at::Tensor& input, bool relu,
                          const std::optional<at::Tensor>& residual) {
@@ -68,6 +71,7 @@ std::vector<at::Tensor> RetinaNet::body(const at::Tensor& images) const {
 }
 
 std::vector<at::Tensor> RetinaNet::pyramid(const std::vector<at::Tensor>& maps) const {
+  const kernels::ModuleScope module("backbone.fpn");
   std::vector<at::Tensor> levels(maps.size());
   at::Tensor inner;
   for (size_t i = levels.size(); i-- > 0;) {
@@ -104,6 +108,7 @@ HeadOutputs RetinaNet::forward(const at::Tensor& images) const {
 
 std::vector<at::Tensor> RetinaNet::match(const std::vector<Target>& targets) const {
   std::vector<at::Tensor> matched;
+  const kernels::ModuleScope module("matcher");
   for (const Target& target : targets) {
     matched.push_back(matcher_({.boxes = target.boxes, .anchors = anchors_}));
   }
@@ -123,12 +128,18 @@ Losses RetinaNet::loss(const HeadOutputs& outputs, const std::vector<Target>& ta
     boxes.push_back(target.boxes);
     labels.push_back(target.labels);
   }
-  return {.classification = focal_loss_({.levels = outputs.logits,
+  Losses losses;
+  {
+    const kernels::ModuleScope module("loss.classification");
+    losses.classification = focal_loss_({.levels = outputs.logits,
                                          .classes = config_.num_classes,
                                          .matched = matched,
-                                         .labels = labels}),
-          .box = box_loss_(
-              {.levels = outputs.codes, .matched = matched, .boxes = boxes, .anchors = anchors_})};
+                                         .labels = labels});
+  }
+  const kernels::ModuleScope module("loss.box");
+  losses.box =
+      box_loss_({.levels = outputs.codes, .matched = matched, .boxes = boxes, .anchors = anchors_});
+  return losses;
 }
 
 std::vector<Detections> RetinaNet::detect(const std::vector<at::Tensor>& images) const {

@@ -1,0 +1,98 @@
+#include <fmt/format.h>
+
+#include <sstream>
+
+#include "harness/base/files.hpp"
+#include "harness/base/print.hpp"
+#include "harness/base/text.hpp"
+#include "harness/commands/command.hpp"
+#include "harness/commands/measure.hpp"
+#include "harness/commands/output.hpp"
+#include "harness/commands/run_options.hpp"
+#include "harness/profile/trace.hpp"
+#include "harness/result/profile.hpp"
+#include "harness/run/interrupt.hpp"
+
+namespace harness {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kDefaultSteps = 3;
+constexpr std::int64_t kMostSteps = 100;
+constexpr std::int64_t kWarmupSteps = 2;
+
+Options profile_options() {
+  Options options("profile",
+                  "Looks into the steps of a workload: which operators took the time, which\n"
+                  "primitives ran for them, where the memory went. Every other step is recorded,\n"
+                  "the ones between tell what recording costs.",
+                  "--workload NAME [OPTIONS]");
+  add_set_up_options(options);
+  options.add("steps", "recorded steps, and as many plain ones between them; default: 3", "N")
+      .add("out", "folder for the profile, its trace and its log; default: a new one under runs/",
+           "DIR")
+      .add("strict", "exit 3 when the machine's state makes the result doubtful");
+  return options;
+}
+
+RunPlan plan_profile(const Options& options) {
+  RunRequest request;
+  request.workload = options.required("workload");
+  read_set_up(options, request);
+  RunPlan plan = make_plan(request, home_folder());
+  if (plan.tier.trains_to_target()) {
+    throw Error("--tier " + plan.tier_name, "trains to a target, which has no plain steps",
+                "use a tier of a number of steps");
+  }
+  const std::int64_t steps = options.integer("steps").value_or(kDefaultSteps);
+  if (steps < 1 || steps > kMostSteps) {
+    throw Error(fmt::format("--steps {}", steps), fmt::format("not from 1 to {}", kMostSteps));
+  }
+  plan.tier.warmup_steps = kWarmupSteps;
+  plan.tier.min_steps = steps;
+  plan.tier.min_seconds = 0;
+  plan.effective["warmup_steps"] = kWarmupSteps;
+  plan.effective["min_steps"] = steps;
+  plan.effective["min_seconds"] = 0;
+  return plan;
+}
+
+}  // namespace
+
+ExitCode profile_command(const Arguments& arguments) {
+  install_interrupt_handlers();
+  Options options = profile_options();
+  if (!options.parse(arguments)) return ExitCode::kOk;
+  RunPlan plan = plan_profile(options);
+  const fs::path out = options.text("out") ? fs::path(*options.text("out"))
+                                           : new_run_folder(plan.rules.workload + "-profile");
+  make_writable_folder(out);
+
+  MeasureTask task;
+  task.position = {new_uuid(), 1, 1};
+  task.out = out;
+  task.stem = fmt::format("{}-profile-{}", plan.rules.workload, task.position.series_id.substr(0, 8));
+  task.command_line = {"harness", "profile"};
+  task.command_line.insert(task.command_line.end(), arguments.begin(), arguments.end());
+  Recording recording;
+  task.recording = &recording;
+
+  Profile profile;
+  static_cast<Result&>(profile) = measure(plan, task);
+  profile.tables = tabulate(recording);
+  measure_overhead(profile);
+  profile.trace_file = task.stem + ".trace";
+  profile.log_file = task.stem + ".log";
+  write_file_atomically(out / profile.log_file, recording.log);
+  std::ostringstream trace;
+  write_trace(recording, trace);
+  write_file_atomically(out / profile.trace_file, trace.str());
+  const ExitCode code = deliver(profile, out / (task.stem + ".json"), out / (task.stem + ".jsonl"),
+                                options.flag("strict"));
+  print_out(fmt::format("trace    {} (open it at ui.perfetto.dev or chrome://tracing)\nlog      {}\n",
+                        (out / profile.trace_file).string(), (out / profile.log_file).string()));
+  return code;
+}
+
+}  // namespace harness

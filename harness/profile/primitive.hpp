@@ -1,0 +1,69 @@
+// One execution of a primitive: of oneDNN, as its verbose output tells, or of a kernel of our own.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace harness {
+
+/// A tensor as oneDNN describes it.
+struct TensorLayout {
+  std::string name{};    ///< src, wei, bia, dst
+  std::string type{};    ///< f32, bf16, undef
+  std::string layout{};  ///< acdb, ABcd16b16a; empty where there is none
+  /// Left to oneDNN to choose ("any"); `layout` is what it chose.
+  bool chosen_by_library = false;
+
+  bool operator==(const TensorLayout&) const = default;
+};
+
+struct Primitive {
+  std::string kind{};            ///< convolution, reorder, ...
+  std::string implementation{};  ///< jit:avx512_core
+  std::string direction{};       ///< forward_training, backward_data; "undef" for a reorder
+  std::vector<TensorLayout> tensors{};
+  std::string attributes{};
+  std::string auxiliary{};  ///< alg:convolution_direct
+  std::string problem{};    ///< in benchdnn's syntax
+  double milliseconds = 0;
+
+  bool operator==(const Primitive&) const = default;
+};
+
+/// A convolution's extents by benchdnn's names (mb, ic, oc, ih, kh, sh, dh, ph, ...). A width that
+/// is not named is like the height, and a depth that is not is 1.
+class ConvolutionExtents {
+ public:
+  /// Empty for what is no convolution's problem.
+  static std::optional<ConvolutionExtents> parse(std::string_view problem);
+
+  std::int64_t of(const std::string& name) const;  ///< precondition: one of benchdnn's names
+  /// Of one pass (forward, or either gradient), a multiply-add counted as two.
+  double flops() const;
+
+ private:
+  std::map<std::string, std::int64_t> values_{};
+};
+
+/// Elements of a tensor of the primitive: of a convolution by its problem, of others by "8x64x100".
+/// Empty where that cannot be told.
+std::optional<double> elements(const Primitive& primitive, const TensorLayout& tensor);
+
+/// FLOPs of one execution: of convolutions, matrix products and inner products. 0 for those that
+/// move data, empty where it cannot be told.
+std::optional<double> flops(const Primitive& primitive);
+
+/// Bytes that have to move, each tensor once; empty where that cannot be told.
+std::optional<double> bytes(const Primitive& primitive);
+
+/// f32 -> 4; empty for a type that is not known.
+std::optional<double> bytes_of_type(std::string_view type);
+
+/// One that oneDNN falls back to where it has nothing better.
+bool is_reference_implementation(std::string_view implementation);
+
+}  // namespace harness

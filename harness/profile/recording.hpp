@@ -1,0 +1,59 @@
+// What the collecting half hands over: scopes (operators, kernels, modules, phases) as they were
+// entered and left, the log they and oneDNN wrote in between, memory taken and given back.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/profile/primitive.hpp"
+
+namespace harness {
+
+enum class ScopeKind {
+  kStep,      ///< a whole training step
+  kPhase,     ///< of the step: data, forward, loss, backward, optimizer
+  kModule,    ///< of the model, by the name of its parameters: backbone.body.layer1.0.conv1
+  kOperator,  ///< of LibTorch, or a node of its autograd graph
+  kKernel,    ///< of ours, inside an operator
+};
+
+/// Times are nanoseconds since the epoch, by a clock that is not set while it runs.
+struct RecordedScope {
+  ScopeKind kind = ScopeKind::kOperator;
+  std::string name{};
+  std::int64_t parent = -1;  ///< index of the scope around it; -1: none
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;
+  bool backward = false;  ///< a node of the autograd graph that runs backwards
+  /// Number of the autograd node that a forward operator made or that a backward one is: what links
+  /// them. -1: none.
+  std::int64_t sequence = -1;
+  std::string shapes{};   ///< of the inputs, "f32[1,256,100,100] f32[256]"
+  double bytes = 0;       ///< of inputs and outputs, each tensor once
+  std::int64_t page_faults = 0;   ///< of the process while it was open, that needed no disk
+  std::optional<Primitive> kernel{};  ///< of kKernel: what it is, but for the time
+  std::optional<double> kernel_flops{};  ///< of kKernel, where `kernel` is no primitive of oneDNN's
+};
+
+struct RecordedAllocation {
+  std::int64_t at_ns = 0;
+  std::int64_t bytes = 0;         ///< below 0: given back
+  std::int64_t in_use_bytes = 0;  ///< after it, in the whole process
+  std::int64_t scope = -1;        ///< the innermost one that was open; -1: none
+};
+
+struct Recording {
+  /// Of the thread that runs the steps, by their begin: a scope stands behind the one around it.
+  std::vector<RecordedScope> scopes{};
+  std::vector<RecordedAllocation> allocations{};
+  /// Lines of oneDNN's verbose output (of any number of its copies), between lines `#scope+ INDEX`
+  /// and `#scope- INDEX`, and whatever else was printed meanwhile.
+  std::string log{};
+  /// Seconds of operators that other threads ran meanwhile (decoding ahead), by name.
+  std::map<std::string, double> other_threads{};
+};
+
+}  // namespace harness

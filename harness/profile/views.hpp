@@ -1,0 +1,50 @@
+// The tables of a profile, added up for people.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/profile/tables.hpp"
+
+namespace harness {
+
+/// Operators added up under a name; numbers are of a step.
+struct OperatorSum {
+  std::string name{};
+  double calls = 0;
+  double self_seconds = 0;
+  double primitive_seconds = 0;
+  double reorder_seconds = 0;
+  double bytes = 0;
+  double flops = 0;
+  double page_faults = 0;
+};
+
+/// By part of the model: the first two names of a module ("backbone.fpn"), else the phase. The
+/// longest first; what no operator took stands as "(between operators)".
+std::vector<OperatorSum> by_part(const ProfileTables& tables);
+/// By the operator's name; the longest first.
+std::vector<OperatorSum> by_operator(const ProfileTables& tables);
+
+/// Primitives added up by kind, direction, implementation and library.
+struct PrimitiveSum {
+  std::string kind{};
+  std::string direction{};
+  std::string implementation{};
+  std::string library{};
+  std::string type{};  ///< of the first tensor that has one
+  double calls = 0;
+  double seconds = 0;
+  double flops = 0;
+  double bytes = 0;
+};
+
+/// The longest first.
+std::vector<PrimitiveSum> by_primitive(const ProfileTables& tables);
+
+/// What an engineer would want to be told, a sentence each: primitives without a fast
+/// implementation, primitives made anew within a step, time in reorders, time outside of primitives,
+/// primitives that belong to no operator.
+std::vector<std::string> remarks(const ProfileTables& tables);
+
+}  // namespace harness

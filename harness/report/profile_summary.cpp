@@ -1,0 +1,103 @@
+#include "harness/report/profile_summary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/base/text.hpp"
+#include "harness/profile/views.hpp"
+#include "harness/report/verdict.hpp"
+
+namespace harness {
+namespace {
+
+constexpr std::size_t kColumns = 100;
+constexpr std::size_t kMostRows = 12;
+
+std::string share(double seconds, const ProfileTables& tables) {
+  if (tables.step_seconds <= 0) return "-";
+  return fmt::format("{:.1f} %", 100 * seconds / tables.step_seconds);
+}
+
+std::string rate(double amount, double seconds, const char* unit) {
+  return amount > 0 && seconds > 0 ? format_quantity(amount / seconds, unit) : "-";
+}
+
+void add_steps(std::string& text, const Profile& profile) {
+  const auto median_of = [&](const char* tag) -> std::string {
+    const Metric* metric = find_metric(profile.metrics, tag);
+    if (metric == nullptr || !metric->summary.median) return "-";
+    return format_quantity(metric->summary.median->center, "s");
+  };
+  const ProfileTables& tables = profile.tables;
+  text += fmt::format("\nstep     {} plain, {} recorded", median_of(kPlainStep),
+                      median_of(kRecordedStep));
+  if (profile.overhead) {
+    text += fmt::format(": recording makes it {:.2f} times as long", profile.overhead->center);
+  }
+  text += fmt::format("\n         {} of each; shares below are of the recorded ones\n",
+                      format_count(static_cast<long long>(tables.steps), "step"));
+}
+
+void add_sums(std::string& text, const char* title, const std::vector<OperatorSum>& sums,
+              const ProfileTables& tables) {
+  constexpr const char* kRow = "{:<34} {:>8} {:>10} {:>7} {:>10} {:>10} {:>13}\n";
+  text += "\n" + fmt::format(kRow, title, "calls", "self", "share", "primitives", "reorders", "rate");
+  for (std::size_t i = 0; i < std::min(sums.size(), kMostRows); ++i) {
+    const OperatorSum& sum = sums[i];
+    text += fmt::format(kRow, printable(sum.name, 34), sum.calls > 0 ? fmt::format("{:.0f}", sum.calls) : "-",
+                        format_quantity(sum.self_seconds, "s"), share(sum.self_seconds, tables),
+                        share(sum.primitive_seconds, tables), share(sum.reorder_seconds, tables),
+                        sum.flops > 0 ? rate(sum.flops, sum.self_seconds, "FLOP/s")
+                                      : rate(sum.bytes, sum.self_seconds, "B/s"));
+  }
+  if (sums.size() > kMostRows) {
+    double rest = 0;
+    for (std::size_t i = kMostRows; i < sums.size(); ++i) rest += sums[i].self_seconds;
+    text += fmt::format("{:<34} {:>8} {:>10} {:>7}\n", fmt::format("{} more", sums.size() - kMostRows),
+                        "", format_quantity(rest, "s"), share(rest, tables));
+  }
+}
+
+void add_primitives(std::string& text, const Profile& profile) {
+  const std::vector<PrimitiveSum> sums = by_primitive(profile.tables);
+  if (sums.empty()) return;
+  constexpr const char* kRow = "{:<34} {:<24} {:>6} {:>10} {:>7} {:>13}\n";
+  text += "\n" + fmt::format(kRow, "primitive", "implementation", "calls", "time", "share", "rate");
+  for (std::size_t i = 0; i < std::min(sums.size(), kMostRows); ++i) {
+    const PrimitiveSum& sum = sums[i];
+    text += fmt::format(
+        kRow, printable(sum.kind + " " + sum.direction + " " + sum.type, 34),
+        printable(sum.implementation, 24), fmt::format("{:.0f}", sum.calls),
+        format_quantity(sum.seconds, "s"), share(sum.seconds, profile.tables),
+        sum.flops > 0 ? rate(sum.flops, sum.seconds, "FLOP/s") : rate(sum.bytes, sum.seconds, "B/s"));
+  }
+}
+
+}  // namespace
+
+std::string render_summary(const Profile& profile) {
+  std::string text =
+      fmt::format("profile of {} {}\n", printable(profile.rules.workload, 40),
+                  printable(profile.rules.version, 16));
+  text += wrap(fmt::format("batch {} · {} · kernels {} · allocator {} · threads {} · seed {}",
+                           setting_text(profile.settings, "batch_size"),
+                           setting_text(profile.settings, "precision"),
+                           kernels_text(profile.kernels),
+                           setting_text(profile.settings, "allocator"),
+                           setting_text(profile.settings, "threads"), profile.seeds.run),
+               kColumns, 2) +
+          "\n";
+  add_steps(text, profile);
+  add_sums(text, "part", by_part(profile.tables), profile.tables);
+  add_sums(text, "operator", by_operator(profile.tables), profile.tables);
+  add_primitives(text, profile);
+  text += "\n";
+  for (const std::string& remark : remarks(profile.tables)) {
+    text += wrap("note     " + printable(remark, 400), kColumns, 9) + "\n";
+  }
+  text += verdict_text(profile);
+  return text;
+}
+
+}  // namespace harness

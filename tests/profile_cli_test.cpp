@@ -1,0 +1,139 @@
+// End to end: `harness profile` on the null workload, whose step is one operator of one primitive.
+#include <signal.h>
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "harness/base/files.hpp"
+#include "harness/result/digest.hpp"
+#include "tests/process.hpp"
+#include "tests/temporary_folder.hpp"
+
+using namespace harness;  // NOLINT(google-build-using-namespace)
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::vector<std::string> profile_null(const fs::path& out,
+                                      const std::vector<std::string>& more = {}) {
+  std::vector<std::string> arguments = {"profile",   "--workload", "null",      "--set",
+                                        "step-ms=3", "--out",      out.string()};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+fs::path only_file(const fs::path& folder, const std::string& ending) {
+  fs::path found;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() != ending) continue;
+    REQUIRE(found.empty());
+    found = entry.path();
+  }
+  REQUIRE(!found.empty());
+  return found;
+}
+
+json read_json(const fs::path& file) { return json::parse(read_file(file, 64 << 20)); }
+
+/// Writes `document` anew, with a digest that fits.
+void rewrite(const fs::path& file, json document) {
+  document.erase("digest");
+  document["digest"] = digest_of(document);
+  write_file_atomically(file, document.dump());
+}
+
+}  // namespace
+
+TEST_CASE("profile leaves a valid file, a trace and a log", "[profile]") {
+  const TemporaryFolder out;
+  const Outcome outcome = run_harness(profile_null(out.path(), {"--steps", "4"}));
+  CAPTURE(outcome.out, outcome.err);
+  REQUIRE(outcome.code == 0);
+  CHECK_THAT(outcome.out, Catch::Contains("null::sleep"));
+  CHECK_THAT(outcome.out, Catch::Contains("4 steps of each"));
+  const fs::path file = only_file(out.path(), ".json");
+  const json document = read_json(file);
+  CHECK(document["kind"] == "profile");
+  CHECK(document["settings"]["effective"]["min_steps"] == 4);
+  const json& profile = document["profile"];
+  CHECK(profile["steps"] == 4);
+  CHECK(profile["attributed_share"] == 1);
+  REQUIRE(profile["operators"].size() == 1);
+  CHECK(profile["operators"][0]["phase"] == "work");
+  CHECK(profile["operators"][0]["calls"] == 1);
+  CHECK(profile["operators"][0]["self_seconds"].get<double>() >= 0.003);
+  CHECK(profile["primitives"][0]["operator"] == 0);
+  std::map<std::string, std::size_t> samples;
+  for (const json& metric : document["metrics"]) {
+    samples[metric["tag"]] = metric["samples"].size();
+  }
+  CHECK(samples["time.step"] == 4 + 2);  // two of them warm-up
+  CHECK(samples["time.recorded_step"] == 4);
+  CHECK(run_harness({"validate", file.string()}).code == 0);
+  const json trace = read_json(out.path() / profile["files"]["trace"].get<std::string>());
+  CHECK(trace["traceEvents"].size() == 3 + 4 * 3 + 4);
+  CHECK(fs::exists(out.path() / profile["files"]["log"].get<std::string>()));
+}
+
+TEST_CASE("a profile whose tables do not add up is not valid", "[profile]") {
+  const TemporaryFolder out;
+  REQUIRE(run_harness(profile_null(out.path())).code == 0);
+  const fs::path file = only_file(out.path(), ".json");
+  const json good = read_json(file);
+  const auto code_with = [&](const char* pointer, const json& value) {
+    json changed = good;
+    changed[json::json_pointer(pointer)] = value;
+    rewrite(file, changed);
+    return run_harness({"validate", file.string()}).code;
+  };
+  CHECK(code_with("/profile/steps", 3) == 0);
+  CHECK(code_with("/profile/step_seconds", 1) == 3);
+  CHECK(code_with("/profile/between_seconds", 1) == 3);
+  CHECK(code_with("/profile/attributed_share", 0.5) == 3);
+  CHECK(code_with("/profile/operators/0/primitive_seconds", 1) == 3);
+  CHECK(code_with("/profile/primitives/0/operator", 7) == 3);
+  CHECK(code_with("/profile/overhead/center", 2) == 3);
+  CHECK(code_with("/profile/operators/0/calls", "many") == 3);
+  CHECK(code_with("/profile/surprise", 1) == 3);
+}
+
+TEST_CASE("profile refuses what it cannot do, before anything is measured", "[profile]") {
+  const TemporaryFolder out;
+  const auto refused = [&](const std::vector<std::string>& more, const std::string& why) {
+    const Outcome outcome = run_harness(profile_null(out.path(), more));
+    CAPTURE(outcome.out, outcome.err);
+    CHECK(outcome.code == 1);
+    CHECK_THAT(outcome.err, Catch::Contains(why));
+    CHECK(fs::is_empty(out.path()));
+  };
+  refused({"--set", "recordable=no"}, "cannot be looked into");
+  refused({"--steps", "0"}, "not from 1 to");
+  refused({"--steps", "1000000"}, "not from 1 to");
+  refused({"--steps", "x"}, "--steps");
+  refused({"--tier", "train"}, "trains to a target");
+  refused({"--nonsense"}, "nonsense");
+}
+
+TEST_CASE("what was recorded before Ctrl-C is kept", "[profile]") {
+  const TemporaryFolder out;
+  Process process(profile_null(out.path(), {"--set", "step-ms=100", "--steps", "100"}));
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  process.signal(SIGINT);
+  const Outcome outcome = process.wait();
+  CAPTURE(outcome.out, outcome.err);
+  CHECK(outcome.code == 2);
+  const json document = read_json(only_file(out.path(), ".json"));
+  CHECK(document["status"]["state"] == "aborted");
+  CHECK(document["profile"]["steps"] > 0);
+}
+
+TEST_CASE("gate and compare refuse a profile as a run", "[profile]") {
+  const TemporaryFolder out;
+  REQUIRE(run_harness(profile_null(out.path())).code == 0);
+  const std::string file = only_file(out.path(), ".json").string();
+  CHECK(run_harness({"gate", "--baseline", file, "--candidate", file}).code == 1);
+  CHECK(run_harness({"compare", file, file}).code == 1);
+}
