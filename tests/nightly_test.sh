@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# .ci/nightly with stand-ins for the build and the program: which commit is the baseline, what each
+# verdict comes to, that nothing is green without having run. No compiler, a few seconds.
+# usage: nightly_test.sh PATH/TO/.ci/nightly
+set -u -o pipefail
+
+script="$(readlink -f -- "$1")"
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+failed=0
+mkdir -p "$work/tree/.ci" && cd "$work/tree" || exit 1
+cp "$script" .ci/nightly
+printf 'build/\nruns/\n' >.gitignore
+# "Builds" a program that ends with what is asked for, workload by workload: VERDICT_focal_loss=4.
+cat >quickstart <<'END'
+#!/usr/bin/env bash
+[[ ! -e "$(dirname "$0")/broken" ]] || exit 1
+mkdir -p "$(dirname "$0")/build/release"
+cp "$(dirname "$0")/program" "$(dirname "$0")/build/release/harness"
+END
+cat >program <<'END'
+#!/usr/bin/env bash
+[[ "$1" == gate ]] || { touch "${!#}" && exit 0; }
+workload="$(grep -oE 'workload [a-z-]+' <<<"$*" | head -n 1 | cut -d ' ' -f 2)"
+variable="VERDICT_${workload//-/_}"
+for word in "$@"; do [[ "$word" != *=*.gate.* ]] || echo '{}' >"${word#*=}"; done
+exit "${!variable:-0}"
+END
+chmod +x quickstart program
+
+commit() { # MESSAGE HOURS-AGO
+  local at
+  at="$(date -d "$2 hours ago" +%s)"
+  git add -A && GIT_AUTHOR_DATE="$at +0000" GIT_COMMITTER_DATE="$at +0000" \
+    git -c user.name=t -c user.email=t@example.org commit -q --allow-empty -m "$1"
+}
+git init -q -b main . && commit first 80
+commit second 30
+git checkout -q -b feature && commit feature 26
+git checkout -q main && GIT_COMMITTER_DATE="$(date -d '2 hours ago' +%s) +0000" \
+  git -c user.name=t -c user.email=t@example.org merge -q --no-ff -m merge feature
+commit last 1
+
+# expect DESCRIPTION CODE TEXT COMMAND...: TEXT stands in what it prints.
+expect() {
+  local description="$1" code="$2" text="$3" out
+  shift 3
+  out="$("$@" 2>&1)"
+  local got=$?
+  if [[ $got != "$code" ]] || ! grep -qF -- "$text" <<<"$out"; then
+    printf 'FAILED %s (exit %s)\n    %s\n' "$description" "$got" "${out//$'\n'/$'\n'    }"
+    failed=1
+  fi
+}
+short() { git log --format=%h --abbrev=7 -n 1 --grep="^$1\$" --all; }
+nightly=(.ci/nightly --workloads focal-loss --record record)
+
+expect 'the day-old commit of the branch, not of what it merged' 4 "against $(short second)" \
+  env VERDICT_focal_loss=4 "${nightly[@]}"
+[[ ! -e record ]] || { echo 'FAILED a red night was recorded as green' && failed=1; }
+expect 'green is recorded' 0 'exit code 0' "${nightly[@]}"
+[[ "$(cat record)" == "$(git rev-parse HEAD)" ]] || { echo 'FAILED the record' && failed=1; }
+commit 'slow' 0
+expect 'a red night' 4 "against $(short last)" env VERDICT_focal_loss=4 "${nightly[@]}"
+commit 'later' 0
+expect 'after a red night the green commit stays the baseline' 4 "against $(short last)" \
+  env VERDICT_focal_loss=4 "${nightly[@]}"
+echo 'no commit' >record
+expect 'a record that is none' 0 "against $(short second)" "${nightly[@]}"
+expect 'a given baseline goes before the record' 0 "against $(short first)" \
+  "${nightly[@]}" --baseline "$(short first)"
+expect 'inconclusive' 5 'exit code 5' env VERDICT_focal_loss=5 "${nightly[@]}"
+expect 'a regression goes before what is inconclusive' 4 '2 of 2 gates ran' env VERDICT_focal_loss=5 \
+  VERDICT_null=4 .ci/nightly --workloads 'focal-loss null'
+expect 'what did not run goes before a regression' 1 '1 of 2 gates ran' env VERDICT_focal_loss=4 \
+  VERDICT_null=1 .ci/nightly --workloads 'focal-loss null'
+expect 'an interrupt' 2 'interrupted' env VERDICT_focal_loss=2 "${nightly[@]}"
+expect 'no workload' 1 'nothing would be gated' .ci/nightly --workloads ' '
+expect 'an unknown commit' 1 'no such commit' .ci/nightly --baseline nonsense
+expect 'an unknown option' 1 'unknown' .ci/nightly --nonsense x
+expect 'an option without its value' 1 'without its value' .ci/nightly --budget
+expect 'help' 0 'exit code: 0 no regression' .ci/nightly --help
+touch broken
+expect 'a commit that does not build' 1 'does not build' "${nightly[@]}"
+rm broken
+mkdir elsewhere && cd elsewhere || exit 1
+expect 'an --out of the caller' 0 "files in $PWD/out" ../.ci/nightly --workloads null --out out
+
+[[ $failed == 0 ]] && echo 'nightly_test: all as expected'
+exit "$failed"
