@@ -100,6 +100,21 @@ TEST_CASE("each convolution belongs to its module, forward and backward", "[prof
   }
 }
 
+TEST_CASE("convolutions that LibTorch computes itself are counted", "[profile]") {
+  // What is small enough is up to LibTorch; whoever computes it, the work is the same.
+  for (const std::int64_t extent : {2, 7, 40}) {
+    CAPTURE(extent);
+    const at::Tensor weight = at::randn({24, 16, 3, 3}).requires_grad_();
+    const ProfileTables tables = profile([&] {
+      const at::Tensor input = at::randn({1, 16, extent, extent}).requires_grad_();
+      at::conv2d(input, weight, {}, 1, 1).sum().backward();
+    });
+    double flops = 0;
+    for (const OperatorRow& row : tables.operators) flops += row.flops;
+    CHECK(flops == Approx(3 * 2.0 * 24 * 16 * 9 * static_cast<double>(extent * extent)));
+  }
+}
+
 TEST_CASE("equal steps make no primitive anew", "[profile]") {
   const auto step = two_blocks("custom");
   step();

@@ -35,7 +35,7 @@ struct RecordedScope {
   double bytes = 0;       ///< of inputs and outputs, each tensor once
   std::int64_t page_faults = 0;   ///< of the process while it was open, that needed no disk
   std::optional<Primitive> kernel{};  ///< of kKernel: what it is, but for the time
-  std::optional<double> kernel_flops{};  ///< of kKernel, where `kernel` is no primitive of oneDNN's
+  std::optional<double> kernel_flops{};  ///< of what leaves no primitive of oneDNN's to count
 };
 
 struct RecordedAllocation {

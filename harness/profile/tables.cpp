@@ -102,6 +102,7 @@ class Tabulator {
       row.calls += 1 / steps_;
       row.self_seconds += self / steps_;
       row.bytes += scope.bytes / steps_;
+      if (!scope.kernel) row.flops += scope.kernel_flops.value_or(0) / steps_;
       row.page_faults += static_cast<double>(attribution_.self_faults[i]) / steps_;
       inside += self / steps_;
     }

@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -74,6 +75,34 @@ void add_value(const c10::IValue& value, Scope& scope, bool describe) {
   if (value.isTensorList()) {
     for (const at::Tensor& tensor : value.toTensorVector()) add_tensor(tensor, scope, describe);
   }
+}
+
+// LibTorch lowers some convolutions to matrix products itself (maps too small for oneDNN to be
+// worth it), which leave no line in the log.
+constexpr std::string_view kLoweredForward = "aten::_slow_conv2d_forward";
+constexpr std::string_view kLoweredBackward = "aten::_slow_conv2d_backward";
+
+double flops_a_value(const at::Tensor& weight) {
+  if (!weight.defined() || weight.dim() == 0 || weight.size(0) == 0) return 0;
+  return 2 * static_cast<double>(weight.numel() / weight.size(0));
+}
+
+/// Known as it begins; of the forward pass only those for one value of the result, which is to
+/// come.
+double flops_of(const std::string& name, c10::ArrayRef<const c10::IValue> inputs) {
+  if (name == kLoweredForward && inputs.size() > 1 && inputs[1].isTensor()) {
+    return flops_a_value(inputs[1].toTensor());
+  }
+  if (name != kLoweredBackward || inputs.size() < 7) return 0;
+  if (!inputs[0].isTensor() || !inputs[2].isTensor() || !inputs[6].isBoolList()) return 0;
+  // By the input and by the weights, as far as they are wanted; the bias's is a sum.
+  const c10::List<bool> wanted = inputs[6].toBoolList();
+  double passes = 0;
+  for (std::size_t i = 0; i < std::min<std::size_t>(wanted.size(), 2); ++i) {
+    passes += wanted[i] ? 1 : 0;
+  }
+  return passes * flops_a_value(inputs[2].toTensor()) *
+         static_cast<double>(inputs[0].toTensor().numel());
 }
 
 /// A file that takes standard output's place for a while, again and again.
@@ -204,7 +233,7 @@ class Profiler::Recording {
 
  private:
   struct Context final : at::ObserverContext {
-    std::int64_t index = -1;  ///< of the scope; -1: of another thread
+    std::int64_t index = -1;                        ///< of the scope; -1: of another thread
     std::chrono::steady_clock::time_point begin{};  ///< of another thread
   };
 
@@ -234,10 +263,11 @@ class Profiler::Recording {
     }
     Scope scope;
     scope.name = function.name();
-    scope.backward = function.scope() == at::RecordScope::BACKWARD_FUNCTION ||
-                     scope.name.starts_with(kEngine);
+    scope.backward =
+        function.scope() == at::RecordScope::BACKWARD_FUNCTION || scope.name.starts_with(kEngine);
     scope.sequence = function.seqNr();
     for (const c10::IValue& value : function.inputs()) add_value(value, scope, true);
+    scope.flops = flops_of(scope.name, function.inputs());
     context->index = recording->push(std::move(scope));
     return context;
   }
@@ -260,6 +290,10 @@ class Profiler::Recording {
     recording->close();
     Scope& scope = recording->trace_.scopes[static_cast<std::size_t>(context->index)];
     for (const c10::IValue& value : function.outputs()) add_value(value, scope, false);
+    if (scope.name == kLoweredForward && !function.outputs().empty() &&
+        function.outputs()[0].isTensor()) {
+      scope.flops *= static_cast<double>(function.outputs()[0].toTensor().numel());
+    }
   }
 
   static void allocated(std::int64_t bytes, std::int64_t in_use_bytes) {

@@ -37,6 +37,8 @@ struct Scope {
   std::string shapes{};         ///< of the inputs: "f32[1,256,100,100] f32[256]"
   double bytes = 0;             ///< of inputs and outputs
   std::int64_t page_faults = 0;  ///< of the whole process while it was open, without disk
+  /// Of convolutions that LibTorch computes without oneDNN; 0 for the others.
+  double flops = 0;
   std::optional<KernelFacts> facts{};
 };
 
