@@ -113,7 +113,7 @@ TEST_CASE("profile refuses what it cannot do, before anything is measured", "[pr
   refused({"--steps", "0"}, "not from 1 to");
   refused({"--steps", "1000000"}, "not from 1 to");
   refused({"--steps", "x"}, "--steps");
-  refused({"--tier", "train"}, "trains to a target");
+  refused({"--tier", "training"}, "trains to a target");
   refused({"--nonsense"}, "nonsense");
 }
 
