@@ -186,11 +186,16 @@ TEST_CASE("primitives that are made within a step are counted", "[profile]") {
   made.replace(made.find("exec"), 4, "create:cache_miss");
   std::string found(kForward);
   found.replace(found.find("exec"), 4, "create:cache_hit");
-  recording.log += "#scope+ 4\n" + made + "5\n" + found + "0.1\n#scope- 4\n";
+  std::string vain(made);
+  vain.replace(vain.find("ABcd16b16a"), 10, "ABcd16a16b");
+  recording.log += "#scope+ 4\n" + made + "5\n" + found + "0.1\n" + vain + "3\n#scope- 4\n";
   const ProfileTables tables = tabulate(recording);
   double created = 0;
   for (const PrimitiveRow& primitive : tables.primitives) created += primitive.created;
   CHECK(created == 1);
+  CHECK(std::any_of(tables.notes.begin(), tables.notes.end(), [](const std::string& note) {
+    return note.find("1 primitives were made within the steps and not run") == 0;
+  }));
   const std::vector<std::string> said = remarks(tables);
   CHECK(std::any_of(said.begin(), said.end(), [](const std::string& remark) {
     return remark.find("made anew") != std::string::npos;

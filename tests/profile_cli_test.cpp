@@ -8,6 +8,7 @@
 
 #include "harness/base/files.hpp"
 #include "harness/result/digest.hpp"
+#include "tests/files_of_runs.hpp"
 #include "tests/process.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -37,6 +38,18 @@ fs::path only_file(const fs::path& folder, const std::string& ending) {
 }
 
 json read_json(const fs::path& file) { return json::parse(read_file(file, 64 << 20)); }
+
+std::size_t steps_in(const fs::path& folder) {
+  std::size_t steps = 0;
+  for (const fs::path& file : files_ending(folder, ".jsonl")) {
+    const std::string text = read_file(file, 64 << 20);
+    for (std::size_t at = 0; (at = text.find("\"event\":\"step\"", at)) != std::string::npos;
+         ++at) {
+      ++steps;
+    }
+  }
+  return steps;
+}
 
 /// Writes `document` anew, with a digest that fits.
 void rewrite(const fs::path& file, json document) {
@@ -89,7 +102,8 @@ TEST_CASE("a profile whose tables do not add up is not valid", "[profile]") {
     rewrite(file, changed);
     return run_harness({"validate", file.string()}).code;
   };
-  CHECK(code_with("/profile/steps", 3) == 0);
+  CHECK(code_with("/profile/steps", 3) == 0);  // as it was: the others fail by what they change
+  CHECK(code_with("/profile/steps", 2) == 3);
   CHECK(code_with("/profile/step_seconds", 1) == 3);
   CHECK(code_with("/profile/between_seconds", 1) == 3);
   CHECK(code_with("/profile/attributed_share", 0.5) == 3);
@@ -120,7 +134,10 @@ TEST_CASE("profile refuses what it cannot do, before anything is measured", "[pr
 TEST_CASE("what was recorded before Ctrl-C is kept", "[profile]") {
   const TemporaryFolder out;
   Process process(profile_null(out.path(), {"--set", "step-ms=100", "--steps", "100"}));
-  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  // Two warm-up steps, a plain one, a recorded one; then whatever comes.
+  for (int i = 0; i < 3000 && steps_in(out.path()) < 5; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
   process.signal(SIGINT);
   const Outcome outcome = process.wait();
   CAPTURE(outcome.out, outcome.err);
@@ -128,6 +145,26 @@ TEST_CASE("what was recorded before Ctrl-C is kept", "[profile]") {
   const json document = read_json(only_file(out.path(), ".json"));
   CHECK(document["status"]["state"] == "aborted");
   CHECK(document["profile"]["steps"] > 0);
+  CHECK(run_harness({"validate", only_file(out.path(), ".json").string()}).code == 3);
+}
+
+TEST_CASE("a step that fails while it is recorded is left out", "[profile]") {
+  const TemporaryFolder out;
+  // Steps 4 and 5 are recorded.
+  const Outcome outcome = run_harness(profile_null(out.path(), {"--set", "fail-at=5"}));
+  CAPTURE(outcome.out, outcome.err);
+  CHECK(outcome.code == 2);
+  const json document = read_json(only_file(out.path(), ".json"));
+  CHECK(document["profile"]["steps"] == 1);
+  CHECK(document["profile"]["operators"][0]["calls"] == 1);
+}
+
+TEST_CASE("a profile of losses that are no numbers is not valid", "[profile]") {
+  const TemporaryFolder out;
+  const Outcome outcome = run_harness(profile_null(out.path(), {"--set", "losses=1,1,1,nan"}));
+  CAPTURE(outcome.out, outcome.err);
+  CHECK(outcome.code == 2);
+  CHECK(read_json(only_file(out.path(), ".json"))["status"]["state"] == "aborted");
 }
 
 TEST_CASE("gate and compare refuse a profile as a run", "[profile]") {

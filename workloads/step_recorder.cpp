@@ -51,25 +51,28 @@ RecordedScope recorded(kernels::Scope& scope) {
   return result;
 }
 
+template <class Work>
+void told(const Work& work) {
+  try {
+    work();
+  } catch (const std::exception& error) {
+    throw Error("profile", error.what(), "is there room for temporary files?");
+  }
+}
+
 class TorchStepRecorder final : public StepRecorder {
  public:
   void begin_step() override {
-    try {
-      profiler_.resume();
-    } catch (const std::exception& error) {
-      throw Error("profile", error.what(), "is there room for temporary files?");
-    }
+    told([&] { profiler_.resume(); });
     profiler_.enter(kernels::ScopeKind::kStep, "step");
   }
 
   void end_step() override {
     profiler_.leave();
-    profiler_.suspend();
+    told([&] { profiler_.suspend(); });
   }
 
-  void phase_begin(const char* name) override {
-    profiler_.enter(kernels::ScopeKind::kPhase, name);
-  }
+  void phase_begin(const char* name) override { profiler_.enter(kernels::ScopeKind::kPhase, name); }
   void phase_end(const char* /*name*/) override { profiler_.leave(); }
 
   Recording take() override {
@@ -92,7 +95,9 @@ class TorchStepRecorder final : public StepRecorder {
 }  // namespace
 
 std::unique_ptr<StepRecorder> make_step_recorder() {
-  return std::make_unique<TorchStepRecorder>();
+  std::unique_ptr<StepRecorder> recorder;
+  told([&] { recorder = std::make_unique<TorchStepRecorder>(); });
+  return recorder;
 }
 
 }  // namespace harness::workloads

@@ -7,6 +7,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/text.hpp"
 #include "harness/commands/training_session.hpp"
+#include "harness/profile/tables.hpp"
 #include "harness/result/result_json.hpp"
 #include "harness/run/interrupt.hpp"
 #include "harness/run/peak_schedule.hpp"
@@ -78,6 +79,8 @@ void judge(Result& result, const RunPlan& plan, const RunRecord& record, bool pr
 
   Status& status = result.status;
   if (record.stop == StopReason::kInterrupted || record.stop == StopReason::kFailed) {
+    mark_aborted(status, record.stop_detail);
+  } else if (profiled && record.stop != StopReason::kCompleted) {
     mark_aborted(status, record.stop_detail);
   } else if (profiled) {
     // Whether it is long enough for a measurement is not asked of it.
@@ -191,7 +194,10 @@ Result measure(RunPlan& plan, const MeasureTask& task) {
   }
   const RunRecord record = run_workload(*workload, plan.context, options, hooks, observers);
 
-  if (recorder) *task.recording = recorder->take();
+  if (recorder) {
+    *task.recording = recorder->take();
+    if (record.recording_broke_off) drop_last_step(*task.recording);
+  }
   // A clock that was set back meanwhile must not make the run end before it began.
   result.identity.ended_at = std::max(result.identity.started_at, utc_now());
   result.environment_after = capture_environment();

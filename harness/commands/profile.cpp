@@ -25,8 +25,8 @@ constexpr std::int64_t kWarmupSteps = 2;
 Options profile_options() {
   Options options("profile",
                   "Looks into the steps of a workload: which operators took the time, which\n"
-                  "primitives ran for them, where the memory went. Every other step is recorded,\n"
-                  "the ones between tell what recording costs.",
+                  "primitives ran for them, where the memory went. Recorded steps and plain ones\n"
+                  "take turns: the plain ones tell what recording costs.",
                   "--workload NAME [OPTIONS]");
   add_set_up_options(options);
   options.add("steps", "recorded steps, and as many plain ones between them; default: 3", "N")
@@ -58,6 +58,24 @@ RunPlan plan_profile(const Options& options) {
   return plan;
 }
 
+/// The file's name; empty, with a note, where it cannot be written: the profile itself is worth
+/// more.
+std::string write_beside(const fs::path& out, const std::string& name, const std::string& content,
+                         std::vector<std::string>& notes) {
+  try {
+    write_file_atomically(out / name, content);
+    return name;
+  } catch (const Error& error) {
+    notes.emplace_back(error.what());
+    return "";
+  }
+}
+
+void name_file(const char* label, const fs::path& out, const std::string& name,
+               const std::string& hint = "") {
+  if (!name.empty()) print_out(fmt::format("{:<8} {}{}\n", label, (out / name).string(), hint));
+}
+
 }  // namespace
 
 ExitCode profile_command(const Arguments& arguments) {
@@ -72,7 +90,8 @@ ExitCode profile_command(const Arguments& arguments) {
   MeasureTask task;
   task.position = {new_uuid(), 1, 1};
   task.out = out;
-  task.stem = fmt::format("{}-profile-{}", plan.rules.workload, task.position.series_id.substr(0, 8));
+  task.stem =
+      fmt::format("{}-profile-{}", plan.rules.workload, task.position.series_id.substr(0, 8));
   task.command_line = {"harness", "profile"};
   task.command_line.insert(task.command_line.end(), arguments.begin(), arguments.end());
   Recording recording;
@@ -82,16 +101,14 @@ ExitCode profile_command(const Arguments& arguments) {
   static_cast<Result&>(profile) = measure(plan, task);
   profile.tables = tabulate(recording);
   measure_overhead(profile);
-  profile.trace_file = task.stem + ".trace";
-  profile.log_file = task.stem + ".log";
-  write_file_atomically(out / profile.log_file, recording.log);
+  profile.log_file = write_beside(out, task.stem + ".log", recording.log, profile.tables.notes);
   std::ostringstream trace;
   write_trace(recording, trace);
-  write_file_atomically(out / profile.trace_file, trace.str());
+  profile.trace_file = write_beside(out, task.stem + ".trace", trace.str(), profile.tables.notes);
   const ExitCode code = deliver(profile, out / (task.stem + ".json"), out / (task.stem + ".jsonl"),
                                 options.flag("strict"));
-  print_out(fmt::format("trace    {} (open it at ui.perfetto.dev or chrome://tracing)\nlog      {}\n",
-                        (out / profile.trace_file).string(), (out / profile.log_file).string()));
+  name_file("trace", out, profile.trace_file, " (for ui.perfetto.dev or chrome://tracing)");
+  name_file("log", out, profile.log_file);
   return code;
 }
 

@@ -1,5 +1,6 @@
 // Which step, phase, module and operator each scope of a recording belongs to.
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -37,12 +38,38 @@ std::map<std::int64_t, std::int64_t> makers(const std::vector<RecordedScope>& sc
   return made_by;
 }
 
+/// What the engine does around a node (adding up its gradients) belongs to the node: the maker of
+/// the first node inside, -1 for others.
+std::vector<std::int64_t> makers_inside(const std::vector<RecordedScope>& scopes,
+                                        const std::map<std::int64_t, std::int64_t>& made_by) {
+  std::vector<std::int64_t> inside(scopes.size(), -1);
+  for (const RecordedScope& scope : scopes) {
+    if (!scope.backward || scope.sequence < 0 || scope.parent < 0) continue;
+    const auto around = static_cast<std::size_t>(scope.parent);
+    const auto maker = made_by.find(scope.sequence);
+    if (maker == made_by.end() || !scopes[around].backward || scopes[around].sequence >= 0)
+      continue;
+    if (inside[around] < 0) inside[around] = maker->second;
+  }
+  return inside;
+}
+
 }  // namespace
+
+void drop_last_step(Recording& recording) {
+  auto& scopes = recording.scopes;
+  const auto last = std::find_if(scopes.rbegin(), scopes.rend(), [](const RecordedScope& scope) {
+    return scope.kind == ScopeKind::kStep;
+  });
+  if (last == scopes.rend()) return;
+  scopes.erase(std::next(last).base(), scopes.end());
+}
 
 Attribution attribute(const Recording& recording) {
   check(recording);
   const std::vector<RecordedScope>& scopes = recording.scopes;
   const std::map<std::int64_t, std::int64_t> made_by = makers(scopes);
+  const std::vector<std::int64_t> inside = makers_inside(scopes, made_by);
   const std::size_t count = scopes.size();
   Attribution a;
   a.step.assign(count, -1);
@@ -75,6 +102,7 @@ Attribution attribute(const Recording& recording) {
     if (scope.kind == ScopeKind::kOperator || scope.kind == ScopeKind::kKernel) {
       a.operators[i] = index;
     }
+    if (inside[i] >= 0) a.module[i] = a.module[static_cast<std::size_t>(inside[i])];
     if (!scope.backward || scope.sequence < 0) continue;
     const auto maker = made_by.find(scope.sequence);
     if (maker == made_by.end()) continue;

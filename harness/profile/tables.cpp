@@ -15,21 +15,21 @@ constexpr double kNano = 1e-9;
 constexpr double kMilli = 1e-3;
 
 /// What makes primitives alike: all but the time.
-struct PrimitiveKey {
-  std::size_t owner;
-  std::string library;
-  Primitive primitive;
-
-  auto fields() const {
-    const Primitive& p = primitive;
-    std::string tensors;
-    for (const TensorLayout& tensor : p.tensors) {
-      tensors += tensor.name + ':' + tensor.type + ':' + tensor.layout + ' ';
-    }
-    return std::tuple(owner, library, p.kind, p.implementation, p.direction, tensors, p.attributes,
-                      p.auxiliary, p.problem);
+std::string identity_of(const Primitive& p) {
+  std::string identity = p.kind + '\n' + p.implementation + '\n' + p.direction + '\n' +
+                         p.attributes + '\n' + p.auxiliary + '\n' + p.problem;
+  for (const TensorLayout& tensor : p.tensors) {
+    identity += '\n' + tensor.name + ':' + tensor.type + ':' + tensor.layout;
   }
-  bool operator<(const PrimitiveKey& other) const { return fields() < other.fields(); }
+  return identity;
+}
+
+/// Executions of primitives that are alike, in one row of operators.
+struct Executions {
+  Primitive primitive{};
+  std::vector<double> seconds{};
+  std::optional<double> flops{};
+  std::optional<double> bytes{};
 };
 
 class Tabulator {
@@ -74,6 +74,13 @@ class Tabulator {
     std::map<std::tuple<std::string, std::string, std::string, bool, bool, std::string>,
              std::size_t>
         known;
+    // Tensors that an operator hands on to another are counted there.
+    std::vector<bool> calls_others(scopes.size());
+    for (const RecordedScope& scope : scopes) {
+      if (scope.parent >= 0 && scope.bytes > 0) {
+        calls_others[static_cast<std::size_t>(scope.parent)] = true;
+      }
+    }
     double inside = 0;
     for (std::size_t i = 0; i < scopes.size(); ++i) {
       const RecordedScope& scope = scopes[i];
@@ -82,10 +89,10 @@ class Tabulator {
       const std::int64_t phase = attribution_.phase[i];
       const std::string phase_name = phase < 0 ? "" : scopes[static_cast<std::size_t>(phase)].name;
       const bool kernel = scope.kind == ScopeKind::kKernel;
-      const auto [place, is_new] = known.try_emplace(
-          {phase_name, attribution_.module[i], scope.name, kernel, attribution_.backward[i],
-           scope.shapes},
-          tables_.operators.size());
+      const auto [place, is_new] =
+          known.try_emplace({phase_name, attribution_.module[i], scope.name, kernel,
+                             attribution_.backward[i], scope.shapes},
+                            tables_.operators.size());
       if (is_new) {
         OperatorRow row;
         row.phase = phase_name;
@@ -101,7 +108,7 @@ class Tabulator {
       const double self = static_cast<double>(attribution_.self_ns[i]) * kNano;
       row.calls += 1 / steps_;
       row.self_seconds += self / steps_;
-      row.bytes += scope.bytes / steps_;
+      if (!calls_others[i]) row.bytes += scope.bytes / steps_;
       if (!scope.kernel) row.flops += scope.kernel_flops.value_or(0) / steps_;
       row.page_faults += static_cast<double>(attribution_.self_faults[i]) / steps_;
       inside += self / steps_;
@@ -138,10 +145,14 @@ class Tabulator {
   void add(std::size_t owner, const std::string& library, Primitive primitive,
            std::optional<double> cost, std::optional<double> moved) {
     const double seconds = primitive.milliseconds * kMilli;
-    PrimitiveKey key{owner, library, primitive};
-    const auto [place, is_new] = times_.try_emplace(std::move(key));
-    place->second.push_back(seconds);
-    if (is_new) costs_[place->first] = {cost, moved};
+    const auto [place, is_new] =
+        executed_.try_emplace(std::tuple(owner, identity_of(primitive), library));
+    place->second.seconds.push_back(seconds);
+    if (is_new) {
+      place->second.primitive = primitive;
+      place->second.flops = cost;
+      place->second.bytes = moved;
+    }
     (owner == kNoRow ? unowned_ : owned_) += seconds;
     if (owner == kNoRow) return;
     OperatorRow& row = tables_.operators[owner];
@@ -155,31 +166,36 @@ class Tabulator {
       if (creation.from_cache || !in_step(creation.scope)) continue;
       const std::int64_t owner = attribution_.operators[static_cast<std::size_t>(creation.scope)];
       const std::size_t row = owner < 0 ? kNoRow : rows_[static_cast<std::size_t>(owner)];
-      ++made_[{row, creation.primitive.kind, creation.primitive.problem}];
+      ++made_[{row, identity_of(creation.primitive)}];
     }
   }
 
   void sum_up() {
-    for (const auto& [key, seconds] : times_) {
+    for (auto& [key, executions] : executed_) {
+      const auto& [owner, identity, library] = key;
       PrimitiveRow row;
-      row.primitive = key.primitive;
-      row.primitive.milliseconds = median(seconds) / kMilli;
-      row.library = key.library;
-      if (key.owner != kNoRow) row.owner = key.owner;
-      row.calls = static_cast<double>(seconds.size()) / steps_;
-      for (const double value : seconds) row.seconds += value / steps_;
-      std::tie(row.flops, row.bytes) = costs_.at(key);
-      const auto made = made_.find({key.owner, key.primitive.kind, key.primitive.problem});
-      if (made != made_.end()) row.created = static_cast<double>(made->second) / steps_;
+      row.primitive = std::move(executions.primitive);
+      row.primitive.milliseconds = median(executions.seconds) / kMilli;
+      row.library = library;
+      if (owner != kNoRow) row.owner = owner;
+      row.calls = static_cast<double>(executions.seconds.size()) / steps_;
+      for (const double value : executions.seconds) row.seconds += value / steps_;
+      row.flops = executions.flops;
+      row.bytes = executions.bytes;
+      // Of two copies of oneDNN that run the same, the first takes it.
+      if (const auto made = made_.extract({owner, identity})) {
+        row.created = static_cast<double>(made.mapped()) / steps_;
+      }
       tables_.primitives.push_back(std::move(row));
     }
+    for (const auto& [key, count] : made_) made_in_vain_ += count;
     if (owned_ + unowned_ > 0) tables_.attributed_share = owned_ / (owned_ + unowned_);
   }
 
   void add_memory() {
-    const auto first = std::find_if(recording_.scopes.begin(), recording_.scopes.end(), [](const auto& scope) {
-      return scope.kind == ScopeKind::kStep;
-    });
+    const auto first =
+        std::find_if(recording_.scopes.begin(), recording_.scopes.end(),
+                     [](const auto& scope) { return scope.kind == ScopeKind::kStep; });
     if (first == recording_.scopes.end()) return;
     const RecordedScope& step = *first;
     std::vector<MemoryPoint> all;
@@ -193,7 +209,8 @@ class Tabulator {
     // Of equal stretches the highest point each: peaks are what the curve is for.
     const std::size_t stride = all.size() / kMostMemoryPoints + 1;
     for (std::size_t begin = 0; begin < all.size(); begin += stride) {
-      const auto last = all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), begin + stride));
+      const auto last =
+          all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), begin + stride));
       tables_.memory.push_back(
           *std::max_element(all.begin() + static_cast<std::ptrdiff_t>(begin), last,
                             [](const auto& a, const auto& b) { return a.bytes < b.bytes; }));
@@ -201,7 +218,8 @@ class Tabulator {
     std::stable_sort(taken.begin(), taken.end(),
                      [](const auto* a, const auto* b) { return a->bytes > b->bytes; });
     taken.resize(std::min(taken.size(), kMostAllocations));
-    for (const RecordedAllocation* allocation : taken) tables_.allocations.push_back(large(*allocation));
+    for (const RecordedAllocation* allocation : taken)
+      tables_.allocations.push_back(large(*allocation));
   }
 
   LargeAllocation large(const RecordedAllocation& allocation) const {
@@ -224,6 +242,10 @@ class Tabulator {
       tables_.notes.push_back(std::to_string(log_.foreign_lines) +
                               " lines of the log are nobody's we know");
     }
+    if (made_in_vain_ > 0) {
+      tables_.notes.push_back(std::to_string(made_in_vain_) +
+                              " primitives were made within the steps and not run there");
+    }
     if (outside_ > 0) {
       tables_.notes.push_back(std::to_string(outside_) + " primitives ran outside of the steps");
     }
@@ -237,10 +259,9 @@ class Tabulator {
         std::max_element(others.begin(), others.end(),
                          [](const auto& a, const auto& b) { return a.second < b.second; });
     if (longest == others.end()) return;
-    tables_.notes.push_back(std::to_string(others.size()) +
-                            " kinds of operators ran on other threads, the longest " +
-                            longest->first + ": " + std::to_string(longest->second / steps_) +
-                            " s a step");
+    tables_.notes.push_back(
+        std::to_string(others.size()) + " kinds of operators ran on other threads, the longest " +
+        longest->first + ": " + std::to_string(longest->second / steps_) + " s a step");
   }
 
   // The owners are places in the list of operators, so they move with it.
@@ -272,9 +293,10 @@ class Tabulator {
   double steps_;
   ProfileTables tables_{};
   std::vector<std::size_t> rows_{};  ///< of each scope; kNoRow for phases and modules
-  std::map<PrimitiveKey, std::vector<double>> times_{};
-  std::map<PrimitiveKey, std::pair<std::optional<double>, std::optional<double>>> costs_{};
-  std::map<std::tuple<std::size_t, std::string, std::string>, std::size_t> made_{};
+  /// By owner, identity and library.
+  std::map<std::tuple<std::size_t, std::string, std::string>, Executions> executed_{};
+  std::map<std::pair<std::size_t, std::string>, std::size_t> made_{};  ///< by owner and identity
+  std::size_t made_in_vain_ = 0;
   double owned_ = 0;
   double unowned_ = 0;
   std::size_t outside_ = 0;

@@ -1,5 +1,5 @@
-// What a recording says, summed up: which operators of which modules took how long a step, and which
-// primitives ran for them.
+// What a recording says, summed up: which operators of which modules took how long a step, and
+// which primitives ran for them.
 #pragma once
 
 #include <cstddef>
@@ -15,19 +15,20 @@ namespace harness {
 
 /// Operators alike: of one name, module and shape. Numbers are means of a profiled step.
 struct OperatorRow {
-  std::string phase{};   ///< data, forward, loss, backward, optimizer; empty between them
-  std::string module{};  ///< backbone.body.layer1.0.conv1; of a backward operator that of its forward one
-  std::string name{};    ///< aten::convolution, conv-block.backward
-  bool kernel = false;   ///< of ours
+  std::string phase{};  ///< data, forward, loss, backward, optimizer; empty between them
+  std::string
+      module{};  ///< backbone.body.layer1.0.conv1; of a backward operator that of its forward one
+  std::string name{};   ///< aten::convolution, conv-block.backward
+  bool kernel = false;  ///< of ours
   bool backward = false;
   std::string shapes{};
   double calls = 0;
   double self_seconds = 0;       ///< without the operators it called
   double primitive_seconds = 0;  ///< part of self_seconds
   double reorder_seconds = 0;    ///< part of primitive_seconds: copies into another layout
-  double bytes = 0;              ///< of inputs and outputs of all calls
-  double flops = 0;              ///< of primitives and kernels
-  double page_faults = 0;        ///< without those of the operators it called
+  double bytes = 0;        ///< of inputs and outputs of the calls that called no other operator
+  double flops = 0;        ///< of primitives and kernels
+  double page_faults = 0;  ///< without those of the operators it called
 
   /// What no primitive took: allocation, dispatch, format, and all of what is computed without one.
   double gap_seconds() const { return self_seconds - primitive_seconds; }
@@ -35,12 +36,12 @@ struct OperatorRow {
 
 /// Primitives alike, run for one row of operators.
 struct PrimitiveRow {
-  Primitive primitive{};            ///< `milliseconds` is the median
-  std::string library{};            ///< "oneDNN 3.12.0"; "harness" for kernels of our own
+  Primitive primitive{};               ///< `milliseconds` is the median
+  std::string library{};               ///< "oneDNN 3.12.0"; "harness" for kernels of our own
   std::optional<std::size_t> owner{};  ///< row of operators; empty: ran outside of all
   double calls = 0;
   double seconds = 0;
-  double created = 0;  ///< made anew within the step: cache misses
+  double created = 0;             ///< made anew within the step: cache misses
   std::optional<double> flops{};  ///< of one call
   std::optional<double> bytes{};  ///< of one call
 };
@@ -59,14 +60,15 @@ struct LargeAllocation {
 
 struct ProfileTables {
   std::size_t steps = 0;
-  double step_seconds = 0;     ///< mean
-  double between_seconds = 0;  ///< of it, in no operator: what the workload itself does
+  double step_seconds = 0;                 ///< mean
+  double between_seconds = 0;              ///< of it, in no operator: what the workload itself does
   std::vector<OperatorRow> operators{};    ///< by self_seconds, the longest first
   std::vector<PrimitiveRow> primitives{};  ///< by seconds, the longest first
   /// Of the step's primitive time, that of primitives with an owner; 1 without any primitive.
   double attributed_share = 1;
-  std::vector<MemoryPoint> memory{};          ///< of the first profiled step
-  std::vector<LargeAllocation> allocations{};  ///< of it, the largest first, at most kMostAllocations
+  std::vector<MemoryPoint> memory{};  ///< of the first profiled step
+  std::vector<LargeAllocation>
+      allocations{};  ///< of it, the largest first, at most kMostAllocations
   std::vector<std::string> libraries{};
   std::vector<std::string> notes{};  ///< lines that could not be read, steps without a primitive
 };
@@ -77,15 +79,19 @@ inline constexpr std::size_t kMostMemoryPoints = 1000;
 
 /// Where each scope belongs; by index of Recording::scopes.
 struct Attribution {
-  std::vector<std::int64_t> step{};      ///< index of the step's scope; -1: outside of all
-  std::vector<std::int64_t> phase{};     ///< index of the phase's scope; -1: none
-  std::vector<std::string> module{};     ///< also of backward operators
-  std::vector<bool> backward{};          ///< inherited from the autograd node around it
-  std::vector<std::int64_t> forward{};   ///< of a backward node: index of its forward operator; -1
-  std::vector<std::int64_t> operators{};  ///< the innermost operator or kernel: itself or around it; -1
-  std::vector<std::int64_t> self_ns{};   ///< without the scopes inside
+  std::vector<std::int64_t> step{};     ///< index of the step's scope; -1: outside of all
+  std::vector<std::int64_t> phase{};    ///< index of the phase's scope; -1: none
+  std::vector<std::string> module{};    ///< also of backward operators
+  std::vector<bool> backward{};         ///< inherited from the autograd node around it
+  std::vector<std::int64_t> forward{};  ///< of a backward node: index of its forward operator; -1
+  std::vector<std::int64_t>
+      operators{};  ///< the innermost operator or kernel: itself or around it; -1
+  std::vector<std::int64_t> self_ns{};  ///< without the scopes inside
   std::vector<std::int64_t> self_faults{};
 };
+
+/// Takes a step out that did not come to its end. What its log says belongs to no step then.
+void drop_last_step(Recording& recording);
 
 /// Throws std::invalid_argument for a recording whose scopes do not nest.
 Attribution attribute(const Recording& recording);

@@ -60,7 +60,10 @@ class Writer {
   }
 
   void name(const char* what, int track, const char* value) {
-    event({{"ph", "M"}, {"pid", kProcess}, {"tid", track}, {"name", what},
+    event({{"ph", "M"},
+           {"pid", kProcess},
+           {"tid", track},
+           {"name", what},
            {"args", {{"name", value}}}});
   }
 
@@ -82,13 +85,16 @@ class Writer {
     if (!attribution_.module[i].empty()) arguments["module"] = attribution_.module[i];
     if (!scope.shapes.empty()) arguments["inputs"] = scope.shapes;
     if (attribution_.forward[i] >= 0) {
-      arguments["forward"] = recording_.scopes[static_cast<std::size_t>(attribution_.forward[i])].name;
+      arguments["forward"] =
+          recording_.scopes[static_cast<std::size_t>(attribution_.forward[i])].name;
     }
     if (scope.page_faults > 0) arguments["page_faults"] = scope.page_faults;
     complete(kScopeTrack, scope.name, category(scope.kind), scope.begin_ns, scope.end_ns,
              std::move(arguments));
     if (scope.kernel) {
-      kernels_.push_back({scope.begin_ns, scope.end_ns, *scope.kernel, "harness"});
+      Primitive kernel = *scope.kernel;
+      kernel.milliseconds = static_cast<double>(attribution_.self_ns[i]) * 1e-6;
+      kernels_.push_back({scope.begin_ns, scope.end_ns, std::move(kernel), "harness"});
     }
   }
 
@@ -104,7 +110,7 @@ class Writer {
   Placed place(const LoggedPrimitive& logged, const RecordedScope& scope, std::int64_t free_from) {
     const auto length = static_cast<std::int64_t>(logged.primitive.milliseconds * 1e6);
     std::int64_t begin = scope.begin_ns;
-    if (logged.timestamp && *logged.timestamp < 1e15) {
+    if (logged.timestamp && *logged.timestamp < 9e12) {
       begin = static_cast<std::int64_t>(*logged.timestamp * 1e6);
     }
     begin = std::clamp(begin, std::max(scope.begin_ns, std::min(free_from, scope.end_ns)),
@@ -117,8 +123,7 @@ class Writer {
     std::vector<Placed> all = std::move(kernels_);
     std::int64_t free_from = origin_ns_;
     for (const LoggedPrimitive& logged : parse_verbose_log(recording_.log).executed) {
-      if (logged.scope < 0 ||
-          logged.scope >= static_cast<std::int64_t>(recording_.scopes.size())) {
+      if (logged.scope < 0 || logged.scope >= static_cast<std::int64_t>(recording_.scopes.size())) {
         continue;
       }
       all.push_back(

@@ -15,6 +15,8 @@ namespace harness {
 namespace {
 
 constexpr std::string_view kMarker = "onednn_verbose,";
+// Eleven days: no primitive takes longer, and sums of such times stay numbers.
+constexpr double kLongestMilliseconds = 1e9;
 constexpr std::string_view kTemplate = "template:";
 constexpr std::string_view kCreatedFrom = "create:cache_";
 
@@ -56,13 +58,14 @@ void read_primitive(const std::vector<std::string>& fields, const VerboseTemplat
     if (name == "problem_desc") primitive.problem = value;
     if (name != "exec_time") continue;
     const auto time = parse_number(value);
-    if (!time || *time < 0) unreadable("'" + printable(value, 30) + "' is no time");
+    if (!time || *time < 0 || *time > kLongestMilliseconds)
+      unreadable("'" + printable(value, 30) + "' is no time");
     primitive.milliseconds = *time;
   }
 }
 
-constexpr std::array<std::string_view, 12> kTypes = {"undef", "f64", "f32", "bf16",    "f16", "s32",
-                                                     "s8",    "u8",  "s4",  "f8_e5m2", "u4",  "f8_e4m3"};
+constexpr std::array<std::string_view, 12> kTypes = {
+    "undef", "f64", "f32", "bf16", "f16", "s32", "s8", "u8", "s4", "f8_e5m2", "u4", "f8_e4m3"};
 
 /// "src_f32" -> src, f32.
 std::pair<std::string, std::string> split_name(const std::string& text) {
@@ -81,8 +84,8 @@ std::pair<std::string, std::string> split_name(const std::string& text) {
 
 const VerboseTemplate& default_verbose_template() {
   static const VerboseTemplate columns = {
-      "operation",  "engine",    "primitive",    "implementation", "prop_kind", "memory_descriptors",
-      "attributes", "auxiliary", "problem_desc", "exec_time"};
+      "operation",          "engine",     "primitive", "implementation", "prop_kind",
+      "memory_descriptors", "attributes", "auxiliary", "problem_desc",   "exec_time"};
   return columns;
 }
 

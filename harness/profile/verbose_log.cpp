@@ -42,7 +42,8 @@ class Reader {
       text.remove_prefix(std::min(end + 1, text.size()));
     }
     if (unreadable_ > kMostReasons) {
-      log_.unreadable.push_back("and " + std::to_string(unreadable_ - kMostReasons) + " more lines");
+      log_.unreadable.push_back("and " + std::to_string(unreadable_ - kMostReasons) +
+                                " more lines");
     }
     for (const Copy& copy : copies_) log_.libraries.push_back(copy.version);
     return std::move(log_);
@@ -50,12 +51,15 @@ class Reader {
 
  private:
   void line(std::string_view text) {
-    if (text.starts_with(kEnter)) {
-      open_.push_back(index_in(text.substr(kEnter.size())));
+    // Also behind what somebody printed without an end of line.
+    if (const std::size_t at = text.find(kEnter); at != std::string_view::npos) {
+      if (at > 0) ++log_.foreign_lines;
+      open_.push_back(index_in(text.substr(at + kEnter.size())));
       return;
     }
-    if (text.starts_with(kLeave)) {
-      leave(index_in(text.substr(kLeave.size())));
+    if (const std::size_t at = text.find(kLeave); at != std::string_view::npos) {
+      if (at > 0) ++log_.foreign_lines;
+      leave(index_in(text.substr(at + kLeave.size())));
       return;
     }
     // Which copy wrote a line shows in what stands before its columns, so that is read first.
@@ -70,8 +74,8 @@ class Reader {
     if (parsed->event == VerboseEvent::kInfo) introduce(*parsed);
     const std::int64_t scope = open_.empty() ? -1 : open_.back();
     if (parsed->event == VerboseEvent::kExecuted) {
-      log_.executed.push_back({parsed->primitive, scope, copy != nullptr ? copy->version : "",
-                               parsed->timestamp});
+      log_.executed.push_back(
+          {parsed->primitive, scope, copy != nullptr ? copy->version : "", parsed->timestamp});
     } else if (parsed->event == VerboseEvent::kCreated) {
       log_.created.push_back({parsed->primitive, scope, parsed->cache == "cache_hit"});
     }
@@ -94,7 +98,8 @@ class Reader {
     if (line.info.empty()) return;
     if (line.info[0].starts_with(kVersion)) {
       const std::string rest = line.info[0].substr(kVersion.size());
-      copies_.push_back({line.form, rest.substr(0, rest.find(' ')), {}, default_verbose_template()});
+      copies_.push_back(
+          {line.form, rest.substr(0, rest.find(' ')), {}, default_verbose_template()});
       return;
     }
     const auto columns = template_in(line);

@@ -21,7 +21,7 @@ std::string part_of(const OperatorRow& row) {
 }
 
 template <class Sum>
-std::vector<Sum> longest_first(std::vector<Sum> sums, double Sum::* seconds) {
+std::vector<Sum> longest_first(std::vector<Sum> sums, double Sum::*seconds) {
   std::stable_sort(sums.begin(), sums.end(),
                    [&](const Sum& a, const Sum& b) { return a.*seconds > b.*seconds; });
   return sums;
@@ -118,14 +118,19 @@ std::vector<std::string> remarks(const ProfileTables& tables) {
                     share_text(seconds, tables));
   }
   if (created > 0) {
-    found.push_back(fmt::format("{:.3g} primitives a step are made anew instead of found in the "
-                                "cache (ONEDNN_PRIMITIVE_CACHE_CAPACITY)",
-                                created));
+    found.push_back(
+        fmt::format("{:.3g} primitives a step are made anew instead of found in the "
+                    "cache (ONEDNN_PRIMITIVE_CACHE_CAPACITY)",
+                    created));
   }
   if (reordering > kWorthARemark * tables.step_seconds) {
     found.push_back("copies into another layout take " + share_text(reordering, tables));
   }
-  const double outside = tables.step_seconds - primitives;
+  double kernels = 0;  // of ours, those that are no primitive
+  for (const OperatorRow& row : tables.operators) {
+    if (row.kernel) kernels += row.self_seconds - row.primitive_seconds;
+  }
+  const double outside = tables.step_seconds - primitives - kernels;
   if (!tables.primitives.empty() && outside > kWorthARemark * tables.step_seconds) {
     found.push_back("outside of primitives and kernels: " + share_text(outside, tables));
   }

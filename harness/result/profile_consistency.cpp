@@ -21,12 +21,20 @@ class Finder {
 
   std::vector<SchemaProblem> find() {
     owners();
+    steps();
     sums();
     overhead();
     return problems_.take();
   }
 
  private:
+  void steps() {
+    const Metric* recorded = find_metric(profile_.metrics, kRecordedStep);
+    const std::size_t count = recorded == nullptr ? 0 : recorded->samples.size();
+    problems_.expect(tables_.steps == count, "/profile/steps",
+                     fmt::format("{}, but {} recorded steps have a time", tables_.steps, count));
+  }
+
   void owners() {
     for (std::size_t i = 0; i < tables_.primitives.size(); ++i) {
       const auto& owner = tables_.primitives[i].owner;
@@ -51,10 +59,10 @@ class Finder {
     for (std::size_t i = 0; i < tables_.operators.size(); ++i) {
       const OperatorRow& row = tables_.operators[i];
       inside += row.self_seconds;
-      problems_.expect(about(row.primitive_seconds, of_primitives[i]),
-                       fmt::format("/profile/operators/{}/primitive_seconds", i),
-                       fmt::format("{}, but its primitives took {}", row.primitive_seconds,
-                                   of_primitives[i]));
+      problems_.expect(
+          about(row.primitive_seconds, of_primitives[i]),
+          fmt::format("/profile/operators/{}/primitive_seconds", i),
+          fmt::format("{}, but its primitives took {}", row.primitive_seconds, of_primitives[i]));
     }
     problems_.expect(about(inside + tables_.between_seconds, tables_.step_seconds),
                      "/profile/step_seconds",

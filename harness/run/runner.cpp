@@ -172,6 +172,7 @@ class Run {
     try {
       step = timer_.time_step(workload_, start);
     } catch (...) {
+      record_.recording_broke_off = true;
       timer_.tell(nullptr);
       hooks_.recorder->end_step();
       throw;

@@ -77,6 +77,7 @@ struct RunRecord {
   DataReport data{};
   nlohmann::json preparation = nlohmann::json::object();  ///< seconds per stage, cache clearing
   std::int64_t steps = 0;
+  bool recording_broke_off = false;  ///< the last step that was recorded did not come to its end
 };
 
 /// Errors before the first step propagate (there is nothing to lose); from then on every outcome is

@@ -1,15 +1,11 @@
 #include "kernels/runtime/profiler.hpp"
 
-#include <ATen/ATen.h>
 #include <ATen/SequenceNumber.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/native/verbose_wrapper.h>
 #include <ATen/record_function.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -21,6 +17,8 @@
 #include <utility>
 
 #include "kernels/runtime/allocator.hpp"
+#include "kernels/runtime/captured_output.hpp"
+#include "kernels/runtime/operator_facts.hpp"
 
 namespace harness::kernels {
 namespace {
@@ -34,118 +32,6 @@ std::int64_t page_faults() {
   getrusage(RUSAGE_SELF, &usage);
   return usage.ru_minflt;
 }
-
-const char* short_name(at::ScalarType type) {
-  switch (type) {
-    case at::kFloat:
-      return "f32";
-    case at::kBFloat16:
-      return "bf16";
-    case at::kHalf:
-      return "f16";
-    case at::kDouble:
-      return "f64";
-    case at::kLong:
-      return "s64";
-    case at::kInt:
-      return "s32";
-    case at::kByte:
-      return "u8";
-    default:
-      return at::toString(type);
-  }
-}
-
-void add_tensor(const at::Tensor& tensor, Scope& scope, bool describe) {
-  if (!tensor.defined()) return;
-  scope.bytes += static_cast<double>(tensor.nbytes());
-  if (!describe) return;
-  if (!scope.shapes.empty()) scope.shapes += ' ';
-  scope.shapes += short_name(tensor.scalar_type());
-  scope.shapes += '[';
-  for (std::int64_t i = 0; i < tensor.dim(); ++i) {
-    if (i > 0) scope.shapes += ',';
-    scope.shapes += std::to_string(tensor.size(i));
-  }
-  scope.shapes += ']';
-}
-
-void add_value(const c10::IValue& value, Scope& scope, bool describe) {
-  if (value.isTensor()) add_tensor(value.toTensor(), scope, describe);
-  if (value.isTensorList()) {
-    for (const at::Tensor& tensor : value.toTensorVector()) add_tensor(tensor, scope, describe);
-  }
-}
-
-// LibTorch lowers some convolutions to matrix products itself (maps too small for oneDNN to be
-// worth it), which leave no line in the log.
-constexpr std::string_view kLoweredForward = "aten::_slow_conv2d_forward";
-constexpr std::string_view kLoweredBackward = "aten::_slow_conv2d_backward";
-
-double flops_a_value(const at::Tensor& weight) {
-  if (!weight.defined() || weight.dim() == 0 || weight.size(0) == 0) return 0;
-  return 2 * static_cast<double>(weight.numel() / weight.size(0));
-}
-
-/// Known as it begins; of the forward pass only those for one value of the result, which is to
-/// come.
-double flops_of(const std::string& name, c10::ArrayRef<const c10::IValue> inputs) {
-  if (name == kLoweredForward && inputs.size() > 1 && inputs[1].isTensor()) {
-    return flops_a_value(inputs[1].toTensor());
-  }
-  if (name != kLoweredBackward || inputs.size() < 7) return 0;
-  if (!inputs[0].isTensor() || !inputs[2].isTensor() || !inputs[6].isBoolList()) return 0;
-  // By the input and by the weights, as far as they are wanted; the bias's is a sum.
-  const c10::List<bool> wanted = inputs[6].toBoolList();
-  double passes = 0;
-  for (std::size_t i = 0; i < std::min<std::size_t>(wanted.size(), 2); ++i) {
-    passes += wanted[i] ? 1 : 0;
-  }
-  return passes * flops_a_value(inputs[2].toTensor()) *
-         static_cast<double>(inputs[0].toTensor().numel());
-}
-
-/// A file that takes standard output's place for a while, again and again.
-class CapturedOutput {
- public:
-  CapturedOutput() : file_(std::tmpfile()) {}
-  ~CapturedOutput() {
-    restore();
-    if (file_ != nullptr) std::fclose(file_);
-  }
-  CapturedOutput(const CapturedOutput&) = delete;
-  CapturedOutput& operator=(const CapturedOutput&) = delete;
-
-  void capture() {
-    std::fflush(stdout);
-    if (file_ != nullptr) saved_ = dup(STDOUT_FILENO);
-    if (saved_ < 0 || dup2(fileno(file_), STDOUT_FILENO) < 0) {
-      restore();
-      throw std::runtime_error("standard output cannot be redirected to a temporary file");
-    }
-  }
-
-  void restore() {
-    if (saved_ < 0) return;
-    std::fflush(stdout);
-    dup2(saved_, STDOUT_FILENO);
-    close(std::exchange(saved_, -1));
-  }
-
-  std::string text() {
-    std::string text;
-    std::rewind(file_);
-    std::array<char, 65536> part{};
-    while (const std::size_t count = std::fread(part.data(), 1, part.size(), file_)) {
-      text.append(part.data(), count);
-    }
-    return text;
-  }
-
- private:
-  std::FILE* file_;
-  int saved_ = -1;
-};
 
 }  // namespace
 
@@ -188,11 +74,15 @@ class Profiler::Recording {
     on_allocation(nullptr);
     torch::verbose::_mkldnn_set_verbose(0);
     dnnl::set_verbose(0);
-    output_.restore();
     here_ = nullptr;
-    const std::lock_guard<std::mutex> lock(mutex_);
-    current_ = nullptr;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      current_ = nullptr;
+    }
+    whole_ = output_.restore() && whole_;
   }
+
+  bool whole() const { return whole_; }
 
   Trace take() {
     trace_.log = output_.text();
@@ -266,8 +156,7 @@ class Profiler::Recording {
     scope.backward =
         function.scope() == at::RecordScope::BACKWARD_FUNCTION || scope.name.starts_with(kEngine);
     scope.sequence = function.seqNr();
-    for (const c10::IValue& value : function.inputs()) add_value(value, scope, true);
-    scope.flops = flops_of(scope.name, function.inputs());
+    describe_inputs(function, scope);
     context->index = recording->push(std::move(scope));
     return context;
   }
@@ -275,6 +164,7 @@ class Profiler::Recording {
   static void left(const at::RecordFunction& function, at::ObserverContext* observer) {
     const auto* context = static_cast<const Context*>(observer);
     Recording* const recording = here_;
+    if (context == nullptr) return;  // what began it failed
     if (context->index < 0) {
       const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - context->begin;
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -288,12 +178,7 @@ class Profiler::Recording {
     }
     if (recording->open_.empty() || recording->open_.back() != context->index) return;
     recording->close();
-    Scope& scope = recording->trace_.scopes[static_cast<std::size_t>(context->index)];
-    for (const c10::IValue& value : function.outputs()) add_value(value, scope, false);
-    if (scope.name == kLoweredForward && !function.outputs().empty() &&
-        function.outputs()[0].isTensor()) {
-      scope.flops *= static_cast<double>(function.outputs()[0].toTensor().numel());
-    }
+    describe_outputs(function, recording->trace_.scopes[static_cast<std::size_t>(context->index)]);
   }
 
   static void allocated(std::int64_t bytes, std::int64_t in_use_bytes) {
@@ -310,6 +195,7 @@ class Profiler::Recording {
   std::chrono::steady_clock::time_point started_;
   std::int64_t epoch_ns_ = 0;
   CapturedOutput output_{};
+  bool whole_ = true;  ///< nothing of the log is lost
   at::CallbackHandle callback_{};
   Trace trace_{};
   std::vector<std::int64_t> open_{};
@@ -319,9 +205,14 @@ Profiler::Profiler() : recording_(std::make_unique<Recording>()) {}
 Profiler::~Profiler() = default;
 
 void Profiler::resume() { recording_->resume(); }
-void Profiler::suspend() { recording_->suspend(); }
+
+void Profiler::suspend() {
+  recording_->suspend();
+  if (!recording_->whole()) throw std::runtime_error("the log of oneDNN's lines is not whole");
+}
 
 Trace Profiler::take() {
+  if (Recording::here() == recording_.get()) throw std::logic_error("suspend the profiler first");
   Trace trace = recording_->take();
   recording_ = std::make_unique<Recording>();
   return trace;

@@ -32,10 +32,10 @@ struct Scope {
   std::int64_t parent = -1;  ///< index of the scope around it
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
-  bool backward = false;        ///< a node of the autograd graph that runs backwards
-  std::int64_t sequence = -1;   ///< number of the autograd node it makes or is; -1: none
-  std::string shapes{};         ///< of the inputs: "f32[1,256,100,100] f32[256]"
-  double bytes = 0;             ///< of inputs and outputs
+  bool backward = false;         ///< a node of the autograd graph that runs backwards
+  std::int64_t sequence = -1;    ///< number of the autograd node it makes or is; -1: none
+  std::string shapes{};          ///< of the inputs: "f32[1,256,100,100] f32[256]"
+  double bytes = 0;              ///< of inputs and outputs
   std::int64_t page_faults = 0;  ///< of the whole process while it was open, without disk
   /// Of convolutions that LibTorch computes without oneDNN; 0 for the others.
   double flops = 0;
@@ -62,14 +62,15 @@ struct Trace {
 /// beside.
 class Profiler {
  public:
-  Profiler();
+  Profiler();   ///< throws std::runtime_error where no temporary file can be made
   ~Profiler();  ///< suspends
   Profiler(const Profiler&) = delete;
   Profiler& operator=(const Profiler&) = delete;
 
-  /// Throws std::runtime_error where standard output cannot be redirected, and std::logic_error when
-  /// another one records: there is one at a time.
+  /// Throws std::runtime_error where standard output cannot be redirected, and std::logic_error
+  /// when another one records: there is one at a time.
   void resume();
+  /// By the same thread. Throws std::runtime_error when the disk could not take the log.
   void suspend();
   /// All that was recorded so far; the profiler begins anew. Precondition: suspended.
   Trace take();
@@ -85,8 +86,8 @@ class Profiler {
   std::unique_ptr<Recording> recording_;
 };
 
-/// A part of a model, by the name of its parameters ("backbone.body.layer1.0.conv1"), for as long as
-/// it lives. Free of cost when nobody records.
+/// A part of a model, by the name of its parameters ("backbone.body.layer1.0.conv1"), for as long
+/// as it lives. Free of cost when nobody records.
 class ModuleScope {
  public:
   explicit ModuleScope(const std::string& name);
