@@ -125,7 +125,7 @@ class Tabulator {
       primitive.milliseconds = static_cast<double>(attribution_.self_ns[i]) * kNano / kMilli;
       std::optional<double> cost = scopes[i].kernel_flops;
       if (!cost) cost = flops(primitive);
-      add(rows_[i], "harness", std::move(primitive), cost, scopes[i].bytes);
+      add(rows_[i], "harness", primitive, cost, scopes[i].bytes);
     }
   }
 
@@ -142,7 +142,7 @@ class Tabulator {
     }
   }
 
-  void add(std::size_t owner, const std::string& library, Primitive primitive,
+  void add(std::size_t owner, const std::string& library, const Primitive& primitive,
            std::optional<double> cost, std::optional<double> moved) {
     const double seconds = primitive.milliseconds * kMilli;
     const auto [place, is_new] =
