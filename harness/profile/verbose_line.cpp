@@ -170,13 +170,14 @@ std::optional<VerboseLine> parse_verbose_line(std::string_view text,
   std::string event;
   std::optional<VerboseLine> line = take_head(text, fields, event);
   if (!line) return line;
-  if (line->event == VerboseEvent::kInfo) line->info = std::move(fields);
-  if (line->event == VerboseEvent::kExecuted) read_primitive(fields, columns, *line);
-  if (line->event == VerboseEvent::kCreated) {
-    // 2.x and 3.x say where from behind a colon.
-    if (event.starts_with(kCreatedFrom)) line->cache = event.substr(event.find(':') + 1);
-    read_primitive(fields, columns, *line);
+  if (line->event == VerboseEvent::kInfo) {
+    line->info = std::move(fields);
+    return line;
   }
+  if (line->event == VerboseEvent::kOther) return line;
+  // 2.x and 3.x say where from behind a colon.
+  if (event.starts_with(kCreatedFrom)) line->cache = event.substr(event.find(':') + 1);
+  read_primitive(fields, columns, *line);
   return line;
 }
 
