@@ -59,7 +59,8 @@ std::optional<double> convolution_elements(const ConvolutionExtents& c, const st
   return std::nullopt;
 }
 
-/// "8x64:64x100[:8x100]", src and weights; the result has the rows of one and the columns of the other.
+/// "8x64:64x100[:8x100]", src and weights; the result has the rows of one and the columns of the
+/// other.
 std::optional<double> matmul_elements(std::string_view problem, const std::string& name) {
   const std::vector<std::string> sides = split(problem, ':');
   if (sides.size() < 2) return std::nullopt;
@@ -152,7 +153,7 @@ std::optional<double> bytes(const Primitive& primitive) {
 
 std::optional<double> bytes_of_type(std::string_view type) {
   static const std::map<std::string_view, double> widths = {
-      {"f64", 8}, {"f32", 4}, {"s32", 4}, {"bf16", 2}, {"f16", 2},
+      {"f64", 8}, {"f32", 4}, {"s32", 4},     {"bf16", 2},   {"f16", 2},
       {"s8", 1},  {"u8", 1},  {"f8_e5m2", 1}, {"f8_e4m3", 1}};
   const auto found = widths.find(type);
   return found == widths.end() ? std::nullopt : std::optional(found->second);
