@@ -31,10 +31,10 @@ struct RecordedScope {
   /// Number of the autograd node that a forward operator made or that a backward one is: what links
   /// them. -1: none.
   std::int64_t sequence = -1;
-  std::string shapes{};   ///< of the inputs, "f32[1,256,100,100] f32[256]"
-  double bytes = 0;       ///< of inputs and outputs, each tensor once
-  std::int64_t page_faults = 0;   ///< of the process while it was open, that needed no disk
-  std::optional<Primitive> kernel{};  ///< of kKernel: what it is, but for the time
+  std::string shapes{};                  ///< of the inputs, "f32[1,256,100,100] f32[256]"
+  double bytes = 0;                      ///< of inputs and outputs, each tensor once
+  std::int64_t page_faults = 0;          ///< of the process while it was open, that needed no disk
+  std::optional<Primitive> kernel{};     ///< of kKernel: what it is, but for the time
   std::optional<double> kernel_flops{};  ///< of what leaves no primitive of oneDNN's to count
 };
 

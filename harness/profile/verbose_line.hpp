@@ -19,12 +19,12 @@ enum class VerboseEvent {
 
 struct VerboseLine {
   VerboseEvent event = VerboseEvent::kOther;
-  std::string form{};           ///< "v0", "v1"; empty for versions that have no forms
+  std::string form{};            ///< "v0", "v1"; empty for versions that have no forms
   bool names_component = false;  ///< `primitive` stands before the event, as from 3.3 on
   /// As the line gives it, milliseconds since the epoch; empty without ONEDNN_VERBOSE_TIMESTAMP.
   std::optional<double> timestamp{};
-  Primitive primitive{};           ///< of kExecuted and kCreated
-  std::string cache{};             ///< of kCreated: cache_miss, cache_hit, empty where not told
+  Primitive primitive{};            ///< of kExecuted and kCreated
+  std::string cache{};              ///< of kCreated: cache_miss, cache_hit, empty where not told
   std::vector<std::string> info{};  ///< of kInfo: its fields
 };
 

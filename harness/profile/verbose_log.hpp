@@ -14,7 +14,8 @@ namespace harness {
 struct LoggedPrimitive {
   Primitive primitive{};
   std::int64_t scope = -1;  ///< the innermost open one; -1: none
-  std::string library{};    ///< version of the copy of oneDNN, "3.12.0"; empty where it cannot be told
+  std::string
+      library{};  ///< version of the copy of oneDNN, "3.12.0"; empty where it cannot be told
   std::optional<double> timestamp{};  ///< milliseconds since the epoch
 };
 
@@ -33,8 +34,8 @@ struct VerboseLog {
 };
 
 /// Never throws for the content of a log: what cannot be read is counted.
-/// Each copy of oneDNN announces itself and its columns before its first line; of two copies, a line
-/// belongs to the one whose form it has.
+/// Each copy of oneDNN announces itself and its columns before its first line; of two copies, a
+/// line belongs to the one whose form it has.
 VerboseLog parse_verbose_log(std::string_view text);
 
 }  // namespace harness

@@ -43,8 +43,8 @@ struct PrimitiveSum {
 std::vector<PrimitiveSum> by_primitive(const ProfileTables& tables);
 
 /// What an engineer would want to be told, a sentence each: primitives without a fast
-/// implementation, primitives made anew within a step, time in reorders, time outside of primitives,
-/// primitives that belong to no operator.
+/// implementation, primitives made anew within a step, time in reorders, time outside of
+/// primitives, primitives that belong to no operator.
 std::vector<std::string> remarks(const ProfileTables& tables);
 
 }  // namespace harness

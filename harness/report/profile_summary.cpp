@@ -42,10 +42,12 @@ void add_steps(std::string& text, const Profile& profile) {
 void add_sums(std::string& text, const char* title, const std::vector<OperatorSum>& sums,
               const ProfileTables& tables) {
   constexpr const char* kRow = "{:<34} {:>8} {:>10} {:>7} {:>10} {:>10} {:>13}\n";
-  text += "\n" + fmt::format(kRow, title, "calls", "self", "share", "primitives", "reorders", "rate");
+  text +=
+      "\n" + fmt::format(kRow, title, "calls", "self", "share", "primitives", "reorders", "rate");
   for (std::size_t i = 0; i < std::min(sums.size(), kMostRows); ++i) {
     const OperatorSum& sum = sums[i];
-    text += fmt::format(kRow, printable(sum.name, 34), sum.calls > 0 ? fmt::format("{:.0f}", sum.calls) : "-",
+    text += fmt::format(kRow, printable(sum.name, 34),
+                        sum.calls > 0 ? fmt::format("{:.0f}", sum.calls) : "-",
                         format_quantity(sum.self_seconds, "s"), share(sum.self_seconds, tables),
                         share(sum.primitive_seconds, tables), share(sum.reorder_seconds, tables),
                         sum.flops > 0 ? rate(sum.flops, sum.self_seconds, "FLOP/s")
@@ -54,8 +56,9 @@ void add_sums(std::string& text, const char* title, const std::vector<OperatorSu
   if (sums.size() > kMostRows) {
     double rest = 0;
     for (std::size_t i = kMostRows; i < sums.size(); ++i) rest += sums[i].self_seconds;
-    text += fmt::format("{:<34} {:>8} {:>10} {:>7}\n", fmt::format("{} more", sums.size() - kMostRows),
-                        "", format_quantity(rest, "s"), share(rest, tables));
+    text +=
+        fmt::format("{:<34} {:>8} {:>10} {:>7}\n", fmt::format("{} more", sums.size() - kMostRows),
+                    "", format_quantity(rest, "s"), share(rest, tables));
   }
 }
 
@@ -66,28 +69,27 @@ void add_primitives(std::string& text, const Profile& profile) {
   text += "\n" + fmt::format(kRow, "primitive", "implementation", "calls", "time", "share", "rate");
   for (std::size_t i = 0; i < std::min(sums.size(), kMostRows); ++i) {
     const PrimitiveSum& sum = sums[i];
-    text += fmt::format(
-        kRow, printable(sum.kind + " " + sum.direction + " " + sum.type, 34),
-        printable(sum.implementation, 24), fmt::format("{:.0f}", sum.calls),
-        format_quantity(sum.seconds, "s"), share(sum.seconds, profile.tables),
-        sum.flops > 0 ? rate(sum.flops, sum.seconds, "FLOP/s") : rate(sum.bytes, sum.seconds, "B/s"));
+    text += fmt::format(kRow, printable(sum.kind + " " + sum.direction + " " + sum.type, 34),
+                        printable(sum.implementation, 24), fmt::format("{:.0f}", sum.calls),
+                        format_quantity(sum.seconds, "s"), share(sum.seconds, profile.tables),
+                        sum.flops > 0 ? rate(sum.flops, sum.seconds, "FLOP/s")
+                                      : rate(sum.bytes, sum.seconds, "B/s"));
   }
 }
 
 }  // namespace
 
 std::string render_summary(const Profile& profile) {
-  std::string text =
-      fmt::format("profile of {} {}\n", printable(profile.rules.workload, 40),
-                  printable(profile.rules.version, 16));
-  text += wrap(fmt::format("batch {} · {} · kernels {} · allocator {} · threads {} · seed {}",
-                           setting_text(profile.settings, "batch_size"),
-                           setting_text(profile.settings, "precision"),
-                           kernels_text(profile.kernels),
-                           setting_text(profile.settings, "allocator"),
-                           setting_text(profile.settings, "threads"), profile.seeds.run),
-               kColumns, 2) +
-          "\n";
+  std::string text = fmt::format("profile of {} {}\n", printable(profile.rules.workload, 40),
+                                 printable(profile.rules.version, 16));
+  text +=
+      wrap(fmt::format("batch {} · {} · kernels {} · allocator {} · threads {} · seed {}",
+                       setting_text(profile.settings, "batch_size"),
+                       setting_text(profile.settings, "precision"), kernels_text(profile.kernels),
+                       setting_text(profile.settings, "allocator"),
+                       setting_text(profile.settings, "threads"), profile.seeds.run),
+           kColumns, 2) +
+      "\n";
   add_steps(text, profile);
   add_sums(text, "part", by_part(profile.tables), profile.tables);
   add_sums(text, "operator", by_operator(profile.tables), profile.tables);

@@ -1,5 +1,5 @@
-// The result of `harness profile`: a run of plain steps, with recorded ones between them, and what the
-// recorded ones did. JSON form: results/schema/profile.schema.json.
+// The result of `harness profile`: a run of plain steps, with recorded ones between them, and what
+// the recorded ones did. JSON form: results/schema/profile.schema.json.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,8 @@ inline constexpr const char* kProfileSchemaVersion = "1.0.0";
 inline constexpr const char* kPlainStep = "time.step";
 inline constexpr const char* kRecordedStep = "time.recorded_step";
 
-/// The parts of Result are those of the plain steps; the recorded ones are the metric kRecordedStep.
+/// The parts of Result are those of the plain steps; the recorded ones are the metric
+/// kRecordedStep.
 struct Profile : Result {
   ProfileTables tables{};
   /// How many times as long a recorded step takes: over pairs of neighbours.

@@ -131,11 +131,10 @@ ProfileTables tables_from(const json& object) {
   tables.memory = list_from<MemoryPoint>(object.at("memory"), [](const json& point) {
     return MemoryPoint{point.at(0), point.at(1)};
   });
-  tables.allocations =
-      list_from<LargeAllocation>(object.at("allocations"), [](const json& item) {
-        return LargeAllocation{item.at("bytes"), item.at("operator"), item.at("module"),
-                               item.at("shapes")};
-      });
+  tables.allocations = list_from<LargeAllocation>(object.at("allocations"), [](const json& item) {
+    return LargeAllocation{item.at("bytes"), item.at("operator"), item.at("module"),
+                           item.at("shapes")};
+  });
   tables.libraries = object.at("libraries").get<std::vector<std::string>>();
   tables.notes = object.at("notes").get<std::vector<std::string>>();
   return tables;
