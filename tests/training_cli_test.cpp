@@ -176,6 +176,19 @@ TEST_CASE("killed at any moment, a resumed run has the losses of one never kille
   CHECK(resumed >= 5);
 }
 
+TEST_CASE("a series that is stopped between two runs says how to go on", "[training][cli][kill]") {
+  const TemporaryFolder out;
+  Process process(training(out.path(), {"--runs", "2", "--pause", "60"}));
+  for (int i = 0; i < 3000 && files_ending(out.path(), ".json").empty(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  process.signal(SIGINT);
+  const Outcome stopped = process.wait();
+  CAPTURE(stopped.out, stopped.err);
+  CHECK(stopped.code == 2);
+  CHECK_THAT(stopped.err, Catch::Contains("--resume '" + out.path().string()));
+}
+
 TEST_CASE("an interrupted series says so and goes on where it was", "[training][cli][kill]") {
   const TemporaryFolder out;
   Process process(training(out.path(), {"--runs", "3", "--set", "step-ms=10"}));

@@ -83,12 +83,20 @@ ExitCode run_all(const RunInvocation& invocation, RunPlan& plan, SeriesState& st
     const auto nothing_yet = [&] {
       return !state.resumed() && codes.empty() && !find_checkpoint(out, state.series_id(), index);
     };
+    const auto say_how_to_go_on = [&] {
+      print_err(
+          fmt::format("to go on from here: harness run --resume '{}'\n", printable(out.string())));
+    };
     ExitCode code = ExitCode::kOk;
     try {
       if (!codes.empty()) cool_down(invocation.pause_seconds);
       code = measure_run(invocation, plan, state, index, out);
     } catch (const std::exception&) {
-      if (nothing_yet()) state.complete();
+      if (nothing_yet()) {
+        state.complete();
+      } else {
+        say_how_to_go_on();  // also when asked to stop between two runs
+      }
       throw;
     }
     if (code == ExitCode::kUsage && nothing_yet()) {
@@ -96,8 +104,7 @@ ExitCode run_all(const RunInvocation& invocation, RunPlan& plan, SeriesState& st
       return code;
     }
     if (code == ExitCode::kUsage || code == ExitCode::kAborted) {
-      print_err(
-          fmt::format("to go on from here: harness run --resume '{}'\n", printable(out.string())));
+      say_how_to_go_on();
       return code;
     }
     codes[index] = code;
