@@ -6,10 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "harness/base/files.hpp"
-#include "harness/result/digest.hpp"
 #include "tests/files_of_runs.hpp"
 #include "tests/process.hpp"
+#include "tests/profile_of_null.hpp"
 #include "tests/temporary_folder.hpp"
 
 using namespace harness;  // NOLINT(google-build-using-namespace)
@@ -17,27 +16,6 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 namespace {
-
-std::vector<std::string> profile_null(const fs::path& out,
-                                      const std::vector<std::string>& more = {}) {
-  std::vector<std::string> arguments = {"profile",   "--workload", "null",      "--set",
-                                        "step-ms=3", "--out",      out.string()};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
-}
-
-fs::path only_file(const fs::path& folder, const std::string& ending) {
-  fs::path found;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    if (entry.path().extension() != ending) continue;
-    REQUIRE(found.empty());
-    found = entry.path();
-  }
-  REQUIRE(!found.empty());
-  return found;
-}
-
-json read_json(const fs::path& file) { return json::parse(read_file(file, 64 << 20)); }
 
 std::size_t steps_in(const fs::path& folder) {
   std::size_t steps = 0;
@@ -49,13 +27,6 @@ std::size_t steps_in(const fs::path& folder) {
     }
   }
   return steps;
-}
-
-/// Writes `document` anew, with a digest that fits.
-void rewrite(const fs::path& file, json document) {
-  document.erase("digest");
-  document["digest"] = digest_of(document);
-  write_file_atomically(file, document.dump());
 }
 
 }  // namespace

@@ -84,6 +84,35 @@ class NullRecorder : public StepRecorder {
   std::int64_t step_ = -1, phase_ = -1, operator_ = -1;
 };
 
+/// Sleeps for as long as a step does, whatever the primitive.
+class NullReplayer : public Replayer {
+ public:
+  explicit NullReplayer(double milliseconds) : milliseconds_(milliseconds) {}
+  std::unique_ptr<PreparedPrimitive> prepare(const Primitive& primitive,
+                                             const std::string& /*library*/) override {
+    if (primitive.kind != "reorder") throw Error("null", "has no " + primitive.kind);
+    return std::make_unique<Sleep>(milliseconds_);
+  }
+  std::string library() const override { return "null"; }
+
+ private:
+  class Sleep : public PreparedPrimitive {
+   public:
+    explicit Sleep(double milliseconds) : length_(milliseconds) {}
+    double run() override {
+      const auto begin = std::chrono::steady_clock::now();
+      std::this_thread::sleep_for(length_);
+      return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    }
+    std::string implementation() const override { return "null"; }
+
+   private:
+    std::chrono::duration<double, std::milli> length_;
+  };
+
+  double milliseconds_;
+};
+
 class NullWorkload : public Workload {
  public:
   double estimate_memory(const WorkloadContext& context) override {
@@ -161,6 +190,12 @@ class NullWorkload : public Workload {
   std::unique_ptr<StepRecorder> recorder(const WorkloadContext& context) override {
     if (context.settings.at("recordable") == "no") return nullptr;
     return std::make_unique<NullRecorder>();
+  }
+
+  std::unique_ptr<Replayer> replayer(const WorkloadContext& context) override {
+    if (context.settings.at("recordable") == "no") return nullptr;
+    estimate_memory(context);
+    return std::make_unique<NullReplayer>(times_ms_.front() / speedup_);
   }
 
   Cost cost() const override { return {flops_ / 3, flops_, flops_, 0, "fp32"}; }

@@ -7,6 +7,7 @@
 #include "kernels/runtime/allocator.hpp"
 #include "kernels/runtime/threads.hpp"
 #include "kernels/runtime/versions.hpp"
+#include "workloads/replayer.hpp"
 #include "workloads/step_recorder.hpp"
 
 namespace harness::workloads {
@@ -40,6 +41,12 @@ std::map<std::string, std::string> TorchWorkload::software() const {
 
 std::unique_ptr<StepRecorder> TorchWorkload::recorder(const WorkloadContext& /*context*/) {
   return make_step_recorder();
+}
+
+std::unique_ptr<Replayer> TorchWorkload::replayer(const WorkloadContext& context) {
+  kernels::use_allocator(context.allocator);
+  kernels::set_threads(context.threads);
+  return make_replayer(context.threads);
 }
 
 Check relative_error(const std::string& name, const at::Tensor& actual, const at::Tensor& expected,

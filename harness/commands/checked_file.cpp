@@ -37,6 +37,14 @@ CheckedFile check_file(const std::string& file, bool keep_document) {
   return checked;
 }
 
+void require_sound(const CheckedFile& checked, ExitCode code) {
+  if (checked.report.problems.empty()) return;
+  const SchemaProblem& first = checked.report.problems.front();
+  throw Error(printable(checked.file),
+              fmt::format("{}{}{}", first.path, first.path.empty() ? "" : ": ", first.reason),
+              "'harness validate' shows all that is wrong with it", code);
+}
+
 void print_check(const CheckedFile& checked) {
   print_out(fmt::format("{}: {}\n", printable(checked.file), printable(checked.report.verdict)));
   for (const SchemaProblem& problem : checked.report.problems) {

@@ -21,6 +21,9 @@ CheckedFile check_file(const std::string& file, bool keep_document = false);
 /// The same for a document at hand, which is not kept; `file` is its name in messages.
 CheckedFile check_result(const std::string& file, const nlohmann::json& document);
 
+/// Throws Error with `code`, naming the first problem, for a file that has any.
+void require_sound(const CheckedFile& checked, ExitCode code);
+
 /// Verdict, problems and notes on stdout.
 void print_check(const CheckedFile& checked);
 

@@ -21,6 +21,8 @@ constexpr std::array kCommands = {
     Command{"run", "measure a workload, write a result file", run_command},
     Command{"ablate", "what each optimisation of a workload brings", ablate_command},
     Command{"profile", "which operators and primitives a step spends its time in", profile_command},
+    Command{"project", "what a profiled step would cost here, or under other settings",
+            project_command},
     Command{"verify", "check the model against golden data", verify_command},
     Command{"validate", "check result files against schema, digest and rules", validate_command},
     Command{"compare", "results side by side, with what differs and by how much", compare_command},

@@ -58,12 +58,7 @@ std::vector<Result> read_results(const fs::path& path) {
   for (const std::string& file : result_files({path.string()})) {
     CheckedFile checked = check_file(file);
     const std::string name = printable(file);
-    if (!checked.report.problems.empty()) {
-      const SchemaProblem& first = checked.report.problems.front();
-      throw Error(name,
-                  fmt::format("{}{}{}", first.path, first.path.empty() ? "" : ": ", first.reason),
-                  "'harness validate' shows all that is wrong with it");
-    }
+    require_sound(checked, ExitCode::kUsage);
     if (!checked.report.result) throw Error(name, "is no result of a run", "leave it out");
     results.push_back(std::move(*checked.report.result));
   }

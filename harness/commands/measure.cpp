@@ -25,17 +25,6 @@ namespace {
 
 using nlohmann::json;
 
-void refuse_if_too_large(Workload& workload, const RunPlan& plan) {
-  const double needed = workload.estimate_memory(plan.context);
-  const std::optional<long long> bytes = available_memory().bytes;
-  if (!bytes || needed <= static_cast<double>(*bytes)) return;
-  const auto available = static_cast<double>(*bytes);
-  throw Error(fmt::format("--batch-size {}", plan.context.batch_size),
-              fmt::format("needs about {} of memory, {} are available",
-                          format_quantity(needed, "B"), format_quantity(available, "B")),
-              "use a smaller batch or a machine with more memory");
-}
-
 std::optional<CostReport> report_cost(const Cost& cost, const Result& result) {
   CostReport report;
   report.cost = cost;
@@ -146,6 +135,17 @@ RunnerHooks make_hooks(const RunPlan& plan, Workload& workload, PeakSchedule& pe
 }
 
 }  // namespace
+
+void refuse_if_too_large(Workload& workload, const RunPlan& plan) {
+  const double needed = workload.estimate_memory(plan.context);
+  const std::optional<long long> bytes = available_memory().bytes;
+  if (!bytes || needed <= static_cast<double>(*bytes)) return;
+  const auto available = static_cast<double>(*bytes);
+  throw Error(fmt::format("--batch-size {}", plan.context.batch_size),
+              fmt::format("needs about {} of memory, {} are available",
+                          format_quantity(needed, "B"), format_quantity(available, "B")),
+              "use a smaller batch or a machine with more memory");
+}
 
 Result measure(RunPlan& plan, const MeasureTask& task) {
   // Before any thread exists, so that all inherit it.

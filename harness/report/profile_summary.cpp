@@ -32,7 +32,9 @@ void add_steps(std::string& text, const Profile& profile) {
   const ProfileTables& tables = profile.tables;
   text += fmt::format("\nstep     {} plain, {} recorded", median_of(kPlainStep),
                       median_of(kRecordedStep));
-  if (profile.overhead) {
+  if (profile.overhead && profile.overhead->center <= 1) {
+    text += ": recording costs less than the noise";
+  } else if (profile.overhead) {
     text += fmt::format(": recording makes it {:.2f} times as long", profile.overhead->center);
   }
   text += fmt::format("\n         {} of each; shares below are of the recorded ones\n",

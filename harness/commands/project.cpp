@@ -1,0 +1,178 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+
+#include "harness/base/files.hpp"
+#include "harness/base/print.hpp"
+#include "harness/base/text.hpp"
+#include "harness/commands/checked_file.hpp"
+#include "harness/commands/command.hpp"
+#include "harness/commands/options.hpp"
+#include "harness/commands/output.hpp"
+#include "harness/commands/replay_session.hpp"
+#include "harness/profile/benchdnn.hpp"
+#include "harness/profile/what_if.hpp"
+#include "harness/report/projection_text.hpp"
+#include "harness/run/interrupt.hpp"
+#include "harness/system/capture.hpp"
+
+namespace harness {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kDefaultRounds = 5;
+constexpr std::int64_t kMostRounds = 100;
+
+Options project_options() {
+  Options options("project",
+                  "Runs each primitive of a profile by itself on this machine and adds up what a\n"
+                  "step would cost. Plain steps between the rounds tell how far that is from the\n"
+                  "truth. With --set: what a step would cost under other settings.",
+                  "FILE [OPTIONS]");
+  options
+      .add_list("set", "what if: precision=bf16, batch-size=N, threads=N; may be repeated",
+                "KEY=VALUE")
+      .add("rounds", "replays of everything; default: 5", "N")
+      .add("no-measure", "no plain steps: only the projection; needs neither data nor model")
+      .add("json", "the same as JSON")
+      .add("out", "folder for problem files for oneDNN's benchdnn; default: a new one under runs/",
+           "DIR")
+      .allow_words("FILE");
+  return options;
+}
+
+Profile read_profile(const std::string& file) {
+  CheckedFile checked = check_file(file);
+  require_sound(checked, checked.report.problems_code);
+  const std::string name = printable(file);
+  if (!checked.report.profile) {
+    throw Error(name, "is no profile", "'harness profile' writes one");
+  }
+  if (checked.report.profile->tables.primitives.empty()) {
+    throw Error(name, "holds no primitive: nothing can be replayed");
+  }
+  return std::move(*checked.report.profile);
+}
+
+/// The request that repeats the profile's plain steps, with what --set changes.
+RunRequest request_of(const Profile& profile, const std::vector<std::string>& set,
+                      std::map<std::string, std::string>& changes) {
+  RunRequest request = request_from_result(profile);
+  const std::vector<std::string> keys = {"precision", "batch-size", "threads"};
+  for (const std::string& item : set) {
+    const std::size_t equals = item.find('=');
+    const std::string key = item.substr(0, equals);
+    const std::string value = equals == std::string::npos ? "" : item.substr(equals + 1);
+    const std::string option = "--set " + printable(item);
+    if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
+      throw Error(option, "cannot be projected", did_you_mean(key, keys));
+    }
+    if (!changes.emplace(key, value).second) throw Error(option, key + " is given twice");
+    if (key == "precision") {
+      request.precision = value;
+      continue;
+    }
+    const auto number = parse_integer(value);
+    if (!number || *number < 1) throw Error(option, "is no whole number above 0");
+    (key == "threads" ? request.threads : request.batch_size) = *number;
+  }
+  return request;
+}
+
+Scaling scaling_of(const Profile& profile, const RunPlan& plan, std::vector<std::string>& notes) {
+  Scaling scaling;
+  scaling.by_replays = system_fingerprint(profile.system) == system_fingerprint(capture_system()) &&
+                       profile.settings.effective.at("threads") == plan.context.threads;
+  for (const Peak& peak : profile.peaks) {
+    if (peak.tag == "copy.bandwidth") scaling.recorded_bandwidth = undisturbed(peak.samples);
+  }
+  if (!scaling.by_replays && !scaling.recorded_bandwidth) {
+    notes.push_back("the profile has no copy bandwidth: work outside of primitives is not scaled");
+  }
+  return scaling;
+}
+
+WhatIf changes_between(const Profile& profile, const RunPlan& plan) {
+  WhatIf what_if;
+  const nlohmann::json& recorded = profile.settings.effective;
+  what_if.from_precision = recorded.at("precision");
+  what_if.from_batch = recorded.at("batch_size");
+  what_if.to_precision = plan.context.precision;
+  what_if.to_batch = plan.context.batch_size;
+  return what_if;
+}
+
+StepModel model_of(const Profile& profile, const RunPlan& plan, std::vector<std::string>& notes) {
+  double overhead = 1;
+  if (profile.overhead && profile.overhead->center > 1) {
+    overhead = profile.overhead->center;
+  } else if (!profile.overhead) {
+    notes.push_back("what recording costs is not known, and taken for nothing");
+  }
+  try {
+    return imagine(profile.tables, overhead, changes_between(profile, plan));
+  } catch (const std::invalid_argument& error) {
+    throw Error("--set", error.what(), "take a profile in the other precision");
+  }
+}
+
+std::vector<std::string> write_problem_files(const fs::path& out, const std::string& workload,
+                                             const StepModel& model) {
+  std::vector<std::string> names;
+  for (const auto& [driver, text] : benchdnn_files(model.tasks)) {
+    const fs::path file = out / fmt::format("{}-benchdnn-{}.txt", workload, driver);
+    write_file_atomically(file, text);
+    names.push_back(file.string());
+  }
+  return names;
+}
+
+}  // namespace
+
+ExitCode project_command(const Arguments& arguments) {
+  install_interrupt_handlers();
+  Options options = project_options();
+  if (!options.parse(arguments)) return ExitCode::kOk;
+  if (options.words().size() != 1) {
+    throw Error("project", "needs one profile", "'harness profile --workload NAME' writes one");
+  }
+  ReplayOptions replaying;
+  replaying.rounds = options.integer("rounds").value_or(kDefaultRounds);
+  replaying.measure = !options.flag("no-measure");
+  if (replaying.rounds < 1 || replaying.rounds > kMostRounds) {
+    throw Error(fmt::format("--rounds {}", replaying.rounds),
+                fmt::format("not from 1 to {}", kMostRounds));
+  }
+
+  ProjectionReport report;
+  report.profile_file = options.words().front();
+  const Profile profile = read_profile(report.profile_file);
+  report.profile_uuid = profile.identity.uuid;
+  RunPlan plan =
+      make_plan(request_of(profile, options.texts("set"), report.what_if), home_folder());
+  const StepModel model = model_of(profile, plan, report.notes);
+  const Scaling scaling = scaling_of(profile, plan, report.notes);
+  const fs::path out = options.text("out") ? fs::path(*options.text("out"))
+                                           : new_run_folder(plan.rules.workload + "-projection");
+  make_writable_folder(out);
+
+  ReplayRecord record = replay(plan, model, replaying);
+  report.projection = project(model, scaling, record.rounds);
+  report.library = record.library;
+  report.primitives = model.tasks.size();
+  report.recorded_step_seconds = model.step_seconds;
+  report.rounds = std::move(record.rounds);
+  report.notes.insert(report.notes.end(), record.notes.begin(), record.notes.end());
+  report.problem_files = write_problem_files(out, plan.rules.workload, model);
+  print_out(options.flag("json")
+                ? to_json(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
+                      "\n"
+                : render_projection(report, profile));
+  const bool whole = std::ssize(report.rounds) == replaying.rounds;
+  return whole ? ExitCode::kOk : ExitCode::kAborted;
+}
+
+}  // namespace harness

@@ -1,0 +1,141 @@
+#include "harness/report/projection_text.hpp"
+
+#include <fmt/format.h>
+
+#include "harness/base/text.hpp"
+#include "harness/report/verdict.hpp"
+
+namespace harness {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kColumns = 100;
+
+std::string interval_text(const Interval& interval) {
+  std::string text = format_quantity(interval.center, "s");
+  if (interval.low && interval.high) {
+    text += fmt::format(" [{}, {}]", format_quantity(*interval.low, "s"),
+                        format_quantity(*interval.high, "s"));
+  }
+  return text;
+}
+
+json optional_json(const std::optional<double>& value) { return value ? json(*value) : json(); }
+
+json interval_or_null(const std::optional<Interval>& interval) {
+  if (!interval) return {};
+  return {{"center", interval->center},
+          {"low", optional_json(interval->low)},
+          {"high", optional_json(interval->high)},
+          {"confidence", interval->confidence}};
+}
+
+std::string ratio_text(const ProjectedPart& part) {
+  if (part.recorded_seconds <= 0) return "-";
+  return fmt::format("{:.2f}", part.projected_seconds / part.recorded_seconds);
+}
+
+std::string parts_text(const Projection& projection) {
+  constexpr const char* kRow = "{:<44} {:>7} {:>11} {:>11} {:>7}  {}\n";
+  std::string text =
+      "\n" + fmt::format(kRow, "part of a step", "calls", "recorded", "projected", "ratio", "by");
+  for (const ProjectedPart& part : projection.parts) {
+    text += fmt::format(
+        kRow, printable(part.name, 44), part.calls > 0 ? fmt::format("{:.0f}", part.calls) : "-",
+        format_quantity(part.recorded_seconds, "s"), format_quantity(part.projected_seconds, "s"),
+        ratio_text(part), part.replayed ? "replay" : "scale");
+  }
+  return text;
+}
+
+std::string scale_text(const Projection& projection) {
+  if (projection.scaled_by.empty()) return "scale     1: nothing tells how fast memory was then\n";
+  const char* why = projection.scaled_by == "replays"
+                        ? "this machine now against then, by the primitives as recorded"
+                        : "copy bandwidth there and then / here and now";
+  return fmt::format("scale     {:.2f}: {}\n", projection.slowdown, why);
+}
+
+}  // namespace
+
+std::string render_projection(const ProjectionReport& report, const Profile& profile) {
+  const Projection& projection = report.projection;
+  std::string set_up = fmt::format(
+      "batch {} · {} · kernels {} · allocator {} · threads {}",
+      setting_text(profile.settings, "batch_size"), setting_text(profile.settings, "precision"),
+      kernels_text(profile.kernels), setting_text(profile.settings, "allocator"),
+      setting_text(profile.settings, "threads"));
+  std::string text = fmt::format("projection of {} {}\n", printable(profile.rules.workload, 40),
+                                 printable(profile.rules.version, 16));
+  text += wrap("profile   " + set_up, kColumns, 10) + "\n";
+  std::vector<std::string> changes;
+  for (const auto& [name, value] : report.what_if) {
+    changes.push_back(fmt::format("{} {}", name, printable(value, 40)));
+  }
+  if (!changes.empty()) text += wrap("what if   " + join(changes, " · "), kColumns, 10) + "\n";
+  text += fmt::format("\nrecorded  {} (a plain step beside the recorded ones)\n",
+                      format_quantity(report.recorded_step_seconds, "s"));
+  text += fmt::format("projected {}, {:.1f} % of it replayed primitive by primitive\n",
+                      interval_text(projection.projected), 100 * projection.explained);
+  if (projection.measured) {
+    text += fmt::format("measured  {}, plain steps between the rounds\n",
+                        interval_text(*projection.measured));
+  }
+  if (projection.relative_error) {
+    text += fmt::format("error     {:+.1f} %\n", 100 * *projection.relative_error);
+  }
+  text += parts_text(projection);
+  text += "\n";
+  text += wrap(fmt::format("rounds    {} of {} distinct primitives, run with {}",
+                           report.rounds.size(), report.primitives, printable(report.library, 40)),
+               kColumns, 10) +
+          "\n";
+  text += scale_text(projection);
+  for (const std::string& note : report.notes) {
+    text += wrap("note      " + printable(note, 400), kColumns, 10) + "\n";
+  }
+  for (const std::string& file : report.problem_files) {
+    text += fmt::format("benchdnn  {}\n", printable(file, 400));
+  }
+  return text;
+}
+
+json to_json(const ProjectionReport& report) {
+  const Projection& projection = report.projection;
+  json parts = json::array();
+  for (const ProjectedPart& part : projection.parts) {
+    parts.push_back({{"name", part.name},
+                     {"replayed", part.replayed},
+                     {"calls", part.calls},
+                     {"recorded_seconds", part.recorded_seconds},
+                     {"projected_seconds", part.projected_seconds}});
+  }
+  json rounds = json::array();
+  for (const ProjectionRound& round : report.rounds) {
+    rounds.push_back({{"copy_bandwidth", round.copy_bandwidth},
+                      {"measured_seconds", optional_json(round.measured)}});
+  }
+  json document = {{"profile", report.profile_uuid},
+                   {"file", report.profile_file},
+                   {"what_if", report.what_if},
+                   {"projected_seconds", projection.projected.center},
+                   {"projected_interval", interval_or_null(projection.projected)},
+                   {"measured_seconds", json()},
+                   {"measured_interval", interval_or_null(projection.measured)},
+                   {"relative_error", optional_json(projection.relative_error)},
+                   {"explained", projection.explained},
+                   {"recorded_seconds", report.recorded_step_seconds},
+                   {"slowdown", projection.slowdown},
+                   {"scaled_by", projection.scaled_by},
+                   {"library", report.library},
+                   {"primitives", report.primitives},
+                   {"parts", parts},
+                   {"rounds", rounds},
+                   {"notes", report.notes},
+                   {"problem_files", report.problem_files}};
+  if (projection.measured) document["measured_seconds"] = projection.measured->center;
+  return document;
+}
+
+}  // namespace harness

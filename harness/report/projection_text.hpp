@@ -1,0 +1,34 @@
+// A projection for people and for programs.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/profile/projection.hpp"
+#include "harness/result/profile.hpp"
+
+namespace harness {
+
+struct ProjectionReport {
+  Projection projection{};
+  std::string profile_file{};
+  std::string profile_uuid{};
+  /// Settings that differ from the profile's, name -> value.
+  std::map<std::string, std::string> what_if{};
+  std::string library{};             ///< that replayed the primitives
+  std::size_t primitives = 0;        ///< distinct ones
+  double recorded_step_seconds = 0;  ///< of a plain step when the profile was taken
+  std::vector<ProjectionRound> rounds{};
+  std::vector<std::string> notes{};
+  std::vector<std::string> problem_files{};  ///< for benchdnn
+};
+
+/// Lines for a terminal; `profile` is the one that was projected.
+std::string render_projection(const ProjectionReport& report, const Profile& profile);
+/// projected_seconds, measured_seconds, relative_error, explained, and what they follow from.
+nlohmann::json to_json(const ProjectionReport& report);
+
+}  // namespace harness

@@ -1,0 +1,107 @@
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <chrono>
+#include <sstream>
+#include <stdexcept>
+
+#include "kernels/convolution/convolution.hpp"
+#include "kernels/replay/replay.hpp"
+
+namespace harness::kernels {
+namespace {
+
+enum class Pass { kForward, kData, kWeights };
+
+class OwnConvolutionReplay final : public Replay {
+ public:
+  OwnConvolutionReplay(std::unique_ptr<Convolution> convolution, Pass pass, ReplayMemory& memory)
+      : convolution_(std::move(convolution)), pass_(pass), memory_(memory) {
+    const ConvolutionShape& s = convolution_->shape();
+    memory_.reserve(
+        static_cast<std::size_t>(4 * s.batch *
+                                 std::max(s.in_channels * s.in_height * s.in_width,
+                                          s.out_channels * s.out_height() * s.out_width())));
+    weights_.weight =
+        at::full({s.out_channels, s.in_channels / s.groups, s.kernel_height, s.kernel_width}, 0.5)
+            .contiguous(at::MemoryFormat::ChannelsLast);
+    bias_ = at::zeros({s.out_channels});
+  }
+
+  double run() override {
+    const ConvolutionShape& s = convolution_->shape();
+    const auto activation = [&](std::int64_t channels, std::int64_t height, std::int64_t width) {
+      const std::int64_t count = s.batch * channels * height * width;
+      const auto bytes = static_cast<std::size_t>(count) * c10::elementSize(s.type);
+      return at::from_blob(memory_.input(bytes), {s.batch, channels, height, width},
+                           {channels * height * width, 1, channels * width, channels},
+                           at::TensorOptions(s.type));
+    };
+    const at::Tensor input = activation(s.in_channels, s.in_height, s.in_width);
+    const at::Tensor output = activation(s.out_channels, s.out_height(), s.out_width());
+    const auto begin = std::chrono::steady_clock::now();
+    switch (pass_) {
+      case Pass::kForward:
+        convolution_->forward(input, weights_, bias_, {});
+        break;
+      case Pass::kData:
+        convolution_->backward_data(output, mask(output), weights_);
+        break;
+      case Pass::kWeights:
+        convolution_->backward_weights(input, output, mask(output), weights_, {});
+        break;
+    }
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
+
+  /// Of "forward, by data, by weights; library: ..." that of this pass.
+  std::string implementation() const override {
+    std::istringstream all(convolution_->description());
+    std::string name;
+    for (int i = 0; i <= static_cast<int>(pass_); ++i) std::getline(all >> std::ws, name, ',');
+    return name.substr(0, name.find(';'));
+  }
+
+ private:
+  // Where the kernel applies the ReLU's mask itself it reads a third activation.
+  at::Tensor mask(const at::Tensor& output) const {
+    return convolution_->applies_mask() ? output : at::Tensor();
+  }
+
+  std::unique_ptr<Convolution> convolution_;
+  Pass pass_;
+  ReplayMemory& memory_;
+  ConvolutionWeights weights_{};
+  at::Tensor bias_{};
+};
+
+}  // namespace
+
+std::unique_ptr<Replay> make_own_convolution_replay(const PrimitiveForm& form, int threads,
+                                                    ReplayMemory& memory) {
+  const TensorForm& src = form.tensors.at("src");
+  const TensorForm& wei = form.tensors.at("wei");
+  ConvolutionShape shape;
+  shape.batch = src.extents.at(0);
+  shape.in_channels = src.extents.at(1);
+  shape.in_height = src.extents.at(2);
+  shape.in_width = src.extents.at(3);
+  shape.groups = wei.extents.size() == 5 ? wei.extents.at(0) : 1;
+  shape.out_channels = form.tensors.at("dst").extents.at(1);
+  shape.kernel_height = wei.extents.at(wei.extents.size() - 2);
+  shape.kernel_width = wei.extents.at(wei.extents.size() - 1);
+  shape.stride = form.strides.at(0);
+  shape.padding = form.padding_begin.at(0);
+  shape.type = src.type == "bf16" ? at::kBFloat16 : at::kFloat;
+  shape.bias = true;
+  shape.relu = true;
+  shape.threads = threads;
+  std::unique_ptr<Convolution> convolution = make_grouped_convolution(shape);
+  if (!convolution) throw std::invalid_argument("no kernel of ours for this shape here");
+  const Pass pass = form.direction == "backward_data"      ? Pass::kData
+                    : form.direction == "backward_weights" ? Pass::kWeights
+                                                           : Pass::kForward;
+  return std::make_unique<OwnConvolutionReplay>(std::move(convolution), pass, memory);
+}
+
+}  // namespace harness::kernels

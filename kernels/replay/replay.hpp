@@ -1,0 +1,71 @@
+// Primitives one by one, as a profile describes them: made again from shape, layouts, types and
+// attributes, and timed alone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace harness::kernels {
+
+struct TensorForm {
+  std::string type{};    ///< f32, bf16, f16, s32, s8, u8
+  std::string layout{};  ///< acdb, ABcd16b16a; "any": the library chooses
+  std::vector<std::int64_t> extents{};
+};
+
+/// What a primitive depends on, in oneDNN's words.
+struct PrimitiveForm {
+  std::string kind{};                           ///< convolution, matmul, reorder
+  std::string direction{};                      ///< forward_training, backward_data, ...
+  std::map<std::string, TensorForm> tensors{};  ///< src, wei, bia, dst; of a gradient its own
+  std::vector<std::int64_t> strides{}, dilations{}, padding_begin{}, padding_end{};
+  std::string attributes{};  ///< "attr-scratchpad:user attr-post-ops:eltwise_relu"
+};
+
+/// Memory that primitives read and write, larger than the caches. Each request gives the next part
+/// of it, so that what a primitive reads was pushed out of the caches by those before it, as in a
+/// step. Not for several threads.
+class ReplayMemory {
+ public:
+  static constexpr std::size_t kLeastBytes = std::size_t{192} << 20;
+
+  ReplayMemory();
+  ~ReplayMemory();
+  ReplayMemory(const ReplayMemory&) = delete;
+  ReplayMemory& operator=(const ReplayMemory&) = delete;
+
+  /// Room for one request of `bytes`, and kLeastBytes beyond it.
+  void reserve(std::size_t bytes);
+  /// Small numbers, as float32 and as bfloat16. Not to be written to. Precondition: reserved.
+  void* input(std::size_t bytes);
+  /// To be written to, and never read. Precondition: reserved.
+  void* output(std::size_t bytes);
+
+ private:
+  class Region;
+  std::unique_ptr<Region> inputs_, outputs_;
+};
+
+class Replay {
+ public:
+  virtual ~Replay() = default;
+  /// Runs it once; seconds.
+  virtual double run() = 0;
+  /// What ran, by the library's name: "brgconv:avx512_core".
+  virtual std::string implementation() const = 0;
+};
+
+/// By the oneDNN that this project is built with, which need not be the version that was profiled.
+/// `memory` outlives it. Throws std::invalid_argument for what it has no primitive for.
+std::unique_ptr<Replay> make_onednn_replay(const PrimitiveForm& form, ReplayMemory& memory);
+
+/// By a convolution kernel of ours, cut for `threads`. Throws std::invalid_argument where this
+/// machine or shape has none.
+std::unique_ptr<Replay> make_own_convolution_replay(const PrimitiveForm& form, int threads,
+                                                    ReplayMemory& memory);
+
+}  // namespace harness::kernels
