@@ -23,6 +23,8 @@ constexpr std::array kCommands = {
     Command{"profile", "which operators and primitives a step spends its time in", profile_command},
     Command{"project", "what a profiled step would cost here, or under other settings",
             project_command},
+    Command{"advise", "what to do next about a profiled step, and what it should bring",
+            advise_command},
     Command{"verify", "check the model against golden data", verify_command},
     Command{"validate", "check result files against schema, digest and rules", validate_command},
     Command{"compare", "results side by side, with what differs and by how much", compare_command},

@@ -2,18 +2,16 @@
 
 #include <algorithm>
 #include <map>
-#include <stdexcept>
 
 #include "harness/base/files.hpp"
 #include "harness/base/print.hpp"
 #include "harness/base/text.hpp"
-#include "harness/commands/checked_file.hpp"
 #include "harness/commands/command.hpp"
 #include "harness/commands/options.hpp"
 #include "harness/commands/output.hpp"
+#include "harness/commands/profile_file.hpp"
 #include "harness/commands/replay_session.hpp"
 #include "harness/profile/benchdnn.hpp"
-#include "harness/profile/what_if.hpp"
 #include "harness/report/projection_text.hpp"
 #include "harness/run/interrupt.hpp"
 #include "harness/system/capture.hpp"
@@ -42,19 +40,6 @@ Options project_options() {
            "DIR")
       .allow_words("FILE");
   return options;
-}
-
-Profile read_profile(const std::string& file) {
-  CheckedFile checked = check_file(file);
-  require_sound(checked, checked.report.problems_code);
-  const std::string name = printable(file);
-  if (!checked.report.profile) {
-    throw Error(name, "is no profile", "'harness profile' writes one");
-  }
-  if (checked.report.profile->tables.primitives.empty()) {
-    throw Error(name, "holds no primitive: nothing can be replayed");
-  }
-  return std::move(*checked.report.profile);
 }
 
 /// The request that repeats the profile's plain steps, with what --set changes.
@@ -86,37 +71,11 @@ Scaling scaling_of(const Profile& profile, const RunPlan& plan, std::vector<std:
   Scaling scaling;
   scaling.by_replays = system_fingerprint(profile.system) == system_fingerprint(capture_system()) &&
                        profile.settings.effective.at("threads") == plan.context.threads;
-  for (const Peak& peak : profile.peaks) {
-    if (peak.tag == "copy.bandwidth") scaling.recorded_bandwidth = undisturbed(peak.samples);
-  }
+  scaling.recorded_bandwidth = copy_bandwidth_of(profile);
   if (!scaling.by_replays && !scaling.recorded_bandwidth) {
     notes.push_back("the profile has no copy bandwidth: work outside of primitives is not scaled");
   }
   return scaling;
-}
-
-WhatIf changes_between(const Profile& profile, const RunPlan& plan) {
-  WhatIf what_if;
-  const nlohmann::json& recorded = profile.settings.effective;
-  what_if.from_precision = recorded.at("precision");
-  what_if.from_batch = recorded.at("batch_size");
-  what_if.to_precision = plan.context.precision;
-  what_if.to_batch = plan.context.batch_size;
-  return what_if;
-}
-
-StepModel model_of(const Profile& profile, const RunPlan& plan, std::vector<std::string>& notes) {
-  double overhead = 1;
-  if (profile.overhead && profile.overhead->center > 1) {
-    overhead = profile.overhead->center;
-  } else if (!profile.overhead) {
-    notes.push_back("what recording costs is not known, and taken for nothing");
-  }
-  try {
-    return imagine(profile.tables, overhead, changes_between(profile, plan));
-  } catch (const std::invalid_argument& error) {
-    throw Error("--set", error.what(), "take a profile in the other precision");
-  }
 }
 
 std::vector<std::string> write_problem_files(const fs::path& out, const std::string& workload,
@@ -153,7 +112,7 @@ ExitCode project_command(const Arguments& arguments) {
   report.profile_uuid = profile.identity.uuid;
   RunPlan plan =
       make_plan(request_of(profile, options.texts("set"), report.what_if), home_folder());
-  const StepModel model = model_of(profile, plan, report.notes);
+  const StepModel model = model_of(profile, plan.context, report.notes);
   const Scaling scaling = scaling_of(profile, plan, report.notes);
   const fs::path out = options.text("out") ? fs::path(*options.text("out"))
                                            : new_run_folder(plan.rules.workload + "-projection");

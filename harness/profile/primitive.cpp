@@ -159,6 +159,11 @@ std::optional<double> bytes_of_type(std::string_view type) {
   return found == widths.end() ? std::nullopt : std::optional(found->second);
 }
 
+bool is_blocked(const TensorLayout& tensor) {
+  return std::any_of(tensor.layout.begin(), tensor.layout.end(),
+                     [](unsigned char c) { return std::isupper(c) != 0; });
+}
+
 bool is_reference_implementation(std::string_view implementation) {
   // "ref:any", "ref_int8:any", "simple:any": loops without vectors, except for reorders, where
   // `simple` is a family of fast ones.

@@ -63,6 +63,9 @@ std::optional<double> bytes(const Primitive& primitive);
 /// f32 -> 4; empty for a type that is not known.
 std::optional<double> bytes_of_type(std::string_view type);
 
+/// Whether its layout has blocks, as those of packed weights have: ABcd16b16a.
+bool is_blocked(const TensorLayout& tensor);
+
 /// One that oneDNN falls back to where it has nothing better.
 bool is_reference_implementation(std::string_view implementation);
 

@@ -20,6 +20,16 @@ std::string part_of(const OperatorRow& row) {
   return row.module.substr(0, row.module.find('.', first + 1));
 }
 
+constexpr double kFewFaults = 0.02;
+
+constexpr double kPage = 4096;
+
+/// Part of the bytes that was faulted in; 1 where they are not known.
+double faulted_share(const OperatorRow& row) {
+  if (row.page_faults <= 0) return 0;
+  return row.bytes > 0 ? row.page_faults * kPage / row.bytes : 1;
+}
+
 template <class Sum>
 std::vector<Sum> longest_first(std::vector<Sum> sums, double Sum::*seconds) {
   std::stable_sort(sums.begin(), sums.end(),
@@ -96,6 +106,30 @@ std::vector<PrimitiveSum> by_primitive(const ProfileTables& tables) {
   std::vector<PrimitiveSum> list;
   for (auto& [key, sum] : sums) list.push_back(std::move(sum));
   return longest_first(std::move(list), &PrimitiveSum::seconds);
+}
+
+double operator_bandwidth(const ProfileTables& tables) {
+  constexpr double kLarge = 4e6;
+  double bytes = 0;
+  double seconds = 0;
+  for (const OperatorRow& row : tables.operators) {
+    if (row.primitive_seconds > 0 || row.calls <= 0 || row.bytes / row.calls < kLarge) continue;
+    if (faulted_share(row) > kFewFaults) continue;
+    bytes += row.bytes;
+    seconds += row.gap_seconds();
+  }
+  return seconds > 0 ? bytes / seconds : 0;
+}
+
+double gap_without_faults(const OperatorRow& row, double bandwidth, double fault_seconds) {
+  const double gap = std::max(row.gap_seconds(), 0.0);
+  if (faulted_share(row) <= kFewFaults || bandwidth <= 0) {
+    return std::max(gap - row.page_faults * fault_seconds, 0.0);
+  }
+  const double written = row.page_faults * kPage;
+  // Where its bytes are not known: as much is read as is written.
+  const double bytes = std::max(row.bytes, 2 * written);
+  return std::min(gap, (bytes + written) / bandwidth);
 }
 
 std::vector<std::string> remarks(const ProfileTables& tables) {

@@ -42,6 +42,15 @@ struct PrimitiveSum {
 /// The longest first.
 std::vector<PrimitiveSum> by_primitive(const ProfileTables& tables);
 
+/// B/s that operators without primitives reached, of those whose tensors are too large for caches
+/// and that waited for few page faults; 0 where there are none.
+double operator_bandwidth(const ProfileTables& tables);
+
+/// Seconds of a row outside of primitives, had its memory been there. Where most of what it writes
+/// was faulted in: its traffic at `bandwidth`, with each line that is written being read first;
+/// else its time without faults at `fault_seconds` each. From 0 to what it took.
+double gap_without_faults(const OperatorRow& row, double bandwidth, double fault_seconds);
+
 /// What an engineer would want to be told, a sentence each: primitives without a fast
 /// implementation, primitives made anew within a step, time in reorders, time outside of
 /// primitives, primitives that belong to no operator.

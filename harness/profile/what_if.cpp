@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "harness/base/text.hpp"
+#include "harness/profile/views.hpp"
 
 namespace harness {
 namespace {
@@ -34,18 +35,6 @@ double share_of_libtorch(const ProfileTables& tables) {
   return all > 0 ? libtorch / all : 1;
 }
 
-/// B/s that operators without primitives reached: of those whose tensors are too large for caches.
-double bandwidth_of_operators(const ProfileTables& tables) {
-  constexpr double kLarge = 4e6;
-  double bytes = 0, seconds = 0;
-  for (const OperatorRow& row : tables.operators) {
-    if (row.primitive_seconds > 0 || row.calls <= 0 || row.bytes / row.calls < kLarge) continue;
-    bytes += row.bytes;
-    seconds += row.gap_seconds();
-  }
-  return seconds > 0 ? bytes / seconds : 0;
-}
-
 /// Bytes of the copies from float32 into bfloat16 and back around the convolutions of LibTorch, by
 /// phase: forward reads activation and weights, backward gives a gradient for each and takes one.
 std::map<std::string, double> bytes_of_casts(const ProfileTables& tables) {
@@ -65,11 +54,6 @@ std::map<std::string, double> bytes_of_casts(const ProfileTables& tables) {
     }
   }
   return bytes;
-}
-
-bool is_blocked(const TensorLayout& tensor) {
-  return std::any_of(tensor.layout.begin(), tensor.layout.end(),
-                     [](char c) { return c >= 'A' && c <= 'Z'; });
 }
 
 /// A kernel of ours makes bfloat16 of the weights when it packs them, and a gradient in float32.
@@ -102,7 +86,7 @@ void narrow_others(const ProfileTables& tables, std::vector<OtherTime>& others) 
   for (OtherTime& other : others) {
     if (is_activation_phase(other.phase)) other.seconds *= kept_wide + (1 - kept_wide) / 2;
   }
-  const double bandwidth = bandwidth_of_operators(tables);
+  const double bandwidth = operator_bandwidth(tables);
   if (bandwidth <= 0) return;
   for (const auto& [phase, bytes] : bytes_of_casts(tables)) {
     others.push_back({phase, bytes / bandwidth});

@@ -1,0 +1,208 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/base/files.hpp"
+#include "harness/base/print.hpp"
+#include "harness/base/text.hpp"
+#include "harness/commands/checked_file.hpp"
+#include "harness/commands/command.hpp"
+#include "harness/commands/options.hpp"
+#include "harness/commands/profile_file.hpp"
+#include "harness/commands/replay_session.hpp"
+#include "harness/profile/advice.hpp"
+#include "harness/report/advice_text.hpp"
+#include "harness/run/interrupt.hpp"
+#include "harness/system/page_faults.hpp"
+
+namespace harness {
+namespace {
+
+/// A replay for advice needs no interval.
+constexpr std::int64_t kRounds = 3;
+
+Options advise_options() {
+  Options options("advise",
+                  "What to do next about the step of a profile: each piece of advice with what it\n"
+                  "should bring, computed from the profile and from replays on this machine, and\n"
+                  "the command that tries it. With --measured: what it brought, beside.",
+                  "FILE [OPTIONS]");
+  options.add("measured", "an ablation that tried it: 'harness ablate' writes one", "ABLATION.json")
+      .add("json", "the same as JSON")
+      .allow_words("FILE");
+  return options;
+}
+
+Ablation read_ablation(const std::string& file, const Profile& profile) {
+  CheckedFile checked = check_file(file);
+  require_sound(checked, checked.report.problems_code);
+  if (!checked.report.ablation) {
+    throw Error(printable(file), "is no ablation", "'harness ablate' writes one");
+  }
+  if (checked.report.ablation->rules.workload != profile.rules.workload) {
+    throw Error(printable(file),
+                "is of the workload '" + printable(checked.report.ablation->rules.workload) + "'",
+                "", ExitCode::kInconclusive);
+  }
+  return std::move(*checked.report.ablation);
+}
+
+/// Allocator, precision and kernels that are not as in the plan and can be had here.
+std::vector<AdvisedChange> possible_changes(const RunPlan& plan) {
+  const WorkloadInfo& info = plan.workload->info;
+  std::vector<AdvisedChange> changes;
+  const auto offer = [&](const char* setting, const std::vector<std::string>& values,
+                         const std::string& present) {
+    for (const std::string& value : values) {
+      if (value != present) changes.push_back({setting, value});
+    }
+  };
+  offer("allocator", info.allocators, plan.context.allocator);
+  offer("precision", info.precisions, plan.context.precision);
+  for (const OperatorInfo& one : info.operators) {
+    const auto present = plan.context.kernels.find(one.name);
+    for (const ImplementationInfo& implementation : one.implementations) {
+      if (!implementation.unavailable.empty()) continue;
+      if (present == plan.context.kernels.end() || present->second == implementation.name) continue;
+      changes.push_back({one.name, implementation.name});
+    }
+  }
+  return changes;
+}
+
+/// Seconds a step of all tasks together, by replays on this machine; empty, with a note, where any
+/// of them cannot be replayed.
+std::optional<double> replayed_seconds(RunPlan& plan, const std::vector<ReplayTask>& tasks,
+                                       std::vector<std::string>& notes) {
+  StepModel model;
+  model.tasks = tasks;
+  try {
+    const ReplayRecord record = replay(plan, model, {kRounds, false});
+    const Projection projection = project(model, {}, record.rounds);
+    if (projection.explained > 0.999) return projection.projected.center;
+    notes.insert(notes.end(), record.notes.begin(), record.notes.end());
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const Error& error) {
+    notes.push_back(std::string("not replayed: ") + error.what());
+  }
+  return std::nullopt;
+}
+
+std::optional<double> projected_bf16(const Profile& profile, RunPlan plan,
+                                     std::vector<std::string>& notes) {
+  try {
+    plan.context.precision = "bf16";
+    const StepModel model = model_of(profile, plan.context, notes);
+    const ReplayRecord record = replay(plan, model, {kRounds, false});
+    return project(model, {.by_replays = true, .recorded_bandwidth = {}}, record.rounds)
+        .projected.center;
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const Error& error) {
+    notes.push_back(std::string("bf16 not projected: ") + error.what());
+    return std::nullopt;
+  }
+}
+
+bool allows(const AdviceFacts& facts, const AdvisedChange& change) {
+  return std::find(facts.possible.begin(), facts.possible.end(), change) != facts.possible.end();
+}
+
+AdviceFacts facts_of(const Profile& profile, RunPlan& plan, const RunRequest& request,
+                     std::vector<std::string>& notes) {
+  AdviceFacts facts;
+  facts.allocator = plan.context.allocator;
+  facts.precision = plan.context.precision;
+  facts.threads = plan.context.threads;
+  RunRequest by_default = request;
+  by_default.threads.reset();
+  facts.usable_cores = make_plan(by_default, home_folder()).context.threads;
+  facts.possible = possible_changes(plan);
+  const double overhead = profile.overhead ? std::max(profile.overhead->center, 1.0) : 1.0;
+  facts.step_seconds = profile.tables.step_seconds / overhead;
+  facts.fault_seconds = page_fault_seconds(plan.context.threads);
+  facts.copy_bandwidth = copy_bandwidth_of(profile).value_or(0);
+  if (allows(facts, {"conv-block", "custom"})) {
+    const std::vector<ReplayTask> grouped = grouped_tasks(profile.tables);
+    double recorded = 0;
+    for (const ReplayTask& task : grouped) recorded += task.recorded_seconds;
+    if (recorded > 0) {
+      facts.grouped_recorded = recorded;
+      facts.grouped_replayed = replayed_seconds(plan, grouped, notes);
+    }
+  }
+  if (allows(facts, {"precision", "bf16"})) {
+    facts.projected_bf16 = projected_bf16(profile, plan, notes);
+  }
+  return facts;
+}
+
+/// The ablation that begins with the profile's own set-up and ends with the last of the changes
+/// that leave the arithmetic as it is; empty where the rules have no such variants.
+std::string try_command(const RunPlan& plan, const std::vector<Advice>& advice) {
+  if (!plan.rules.ablation) return "";
+  const std::vector<VariantRule>& variants = plan.rules.ablation->variants;
+  VariantSettings present{plan.context.allocator, plan.context.precision, {}};
+  for (const auto& [name, implementation] : plan.context.kernels) {
+    if (implementation != "reference") present.kernels.emplace(name, implementation);
+  }
+  const auto first = std::find_if(variants.begin(), variants.end(),
+                                  [&](const VariantRule& one) { return one.settings == present; });
+  if (first == variants.end()) return "";
+  const auto makes = [](const VariantRule& variant, const AdvisedChange& change) {
+    if (change.setting == "allocator") return variant.settings.allocator == change.value;
+    const auto kernel = variant.settings.kernels.find(change.setting);
+    return kernel != variant.settings.kernels.end() && kernel->second == change.value;
+  };
+  auto last = first;
+  for (const Advice& one : advice) {
+    if (!one.change || one.changes_numbers) continue;
+    const auto found = std::find_if(first + 1, variants.end(), [&](const VariantRule& variant) {
+      return makes(variant, *one.change);
+    });
+    if (found != variants.end()) last = std::max(last, found);
+  }
+  if (last == first) return "";
+  std::vector<std::string> names;
+  for (auto variant = first; variant <= last; ++variant) names.push_back(variant->name);
+  return fmt::format(
+      "harness ablate --workload {} --batch-size {} --threads {} --variants {} "
+      "--out ablation.json",
+      plan.rules.workload, plan.context.batch_size, plan.context.threads, join(names, ","));
+}
+
+}  // namespace
+
+ExitCode advise_command(const Arguments& arguments) {
+  install_interrupt_handlers();
+  Options options = advise_options();
+  if (!options.parse(arguments)) return ExitCode::kOk;
+  if (options.words().size() != 1) {
+    throw Error("advise", "needs one profile", "'harness profile --workload NAME' writes one");
+  }
+  AdviceReport report;
+  report.profile_file = options.words().front();
+  const Profile profile = read_profile(report.profile_file);
+  report.profile_uuid = profile.identity.uuid;
+  if (const auto file = options.text("measured")) {
+    report.measured = measured_gains(read_ablation(*file, profile));
+    if (report.measured.empty()) {
+      report.notes.push_back(
+          "the ablation holds no variant that differs from another in one thing");
+    }
+  }
+  const RunRequest request = request_from_result(profile);
+  RunPlan plan = make_plan(request, home_folder());
+  const AdviceFacts facts = facts_of(profile, plan, request, report.notes);
+  report.step_seconds = facts.step_seconds;
+  report.advice = advise(profile.tables, facts);
+  report.try_command = try_command(plan, report.advice);
+  print_out(options.flag("json")
+                ? to_json(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
+                      "\n"
+                : render_advice(report, profile));
+  return ExitCode::kOk;
+}
+
+}  // namespace harness

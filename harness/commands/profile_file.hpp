@@ -1,0 +1,25 @@
+// A profile from a file, and the step that it models, for the commands that look into profiles.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/profile/what_if.hpp"
+#include "harness/result/profile.hpp"
+#include "harness/run/workload.hpp"
+
+namespace harness {
+
+/// Throws Error for a file that is no sound profile, or that holds no primitive.
+Profile read_profile(const std::string& file);
+
+/// The profile's step under the precision and the batch of `context`. Throws Error where the
+/// profile does not tell of them; adds what is not known to `notes`.
+StepModel model_of(const Profile& profile, const WorkloadContext& context,
+                   std::vector<std::string>& notes);
+
+/// B/s, as sampled beside the profile; empty where it was not.
+std::optional<double> copy_bandwidth_of(const Profile& profile);
+
+}  // namespace harness

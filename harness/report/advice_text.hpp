@@ -1,0 +1,40 @@
+// Advice for people and for programs, with what a try of it brought beside what it should bring.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/profile/advice.hpp"
+#include "harness/result/ablation.hpp"
+#include "harness/result/profile.hpp"
+
+namespace harness {
+
+/// What changing one thing brought in an ablation: seconds a step, from the ratio of turns side by
+/// side and the median of the slower side.
+using MeasuredGains = std::map<AdvisedChange, Interval>;
+
+/// Of each variant that differs from the one it builds on in one thing.
+MeasuredGains measured_gains(const Ablation& ablation);
+
+struct AdviceReport {
+  std::string profile_file{};
+  std::string profile_uuid{};
+  double step_seconds = 0;
+  std::vector<Advice> advice{};
+  MeasuredGains measured{};   ///< empty: not tried
+  std::string try_command{};  ///< measures all that can be tried at once; may be empty
+  std::vector<std::string> notes{};
+};
+
+/// The options of `harness run` that make the change.
+std::string option_of(const AdvisedChange& change);
+
+/// Lines for a terminal.
+std::string render_advice(const AdviceReport& report, const Profile& profile);
+nlohmann::json to_json(const AdviceReport& report);
+
+}  // namespace harness
