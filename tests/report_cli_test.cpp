@@ -139,7 +139,7 @@ TEST_CASE("report writes a page or lines, and says what it left out", "[report][
   const fs::path page = folder / "report.html";
   Outcome outcome = run_harness({"report", (folder / "runs").string(), "-o", page.string()});
   CHECK(outcome.code == 0);
-  CHECK(outcome.out == "report   " + page.string() + " (1 run, 0 ablations)\n");
+  CHECK(outcome.out == "report   " + page.string() + " (1 run, 0 ablations, 0 profiles)\n");
   CHECK_THAT(read_file(page, 64 << 20), Catch::StartsWith("<!DOCTYPE html>"));
   outcome = run_harness({"report", run.string()});
   CHECK(outcome.code == 0);
