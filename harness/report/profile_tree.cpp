@@ -134,45 +134,97 @@ std::size_t rank_of(const ProfileNode& node) {
   return 1 + static_cast<std::size_t>(found - kPhases.begin());
 }
 
-/// The children of `parent` that are kept, those that are too small as one.
-std::vector<std::pair<ProfileNode, std::size_t>> shown_children(
-    const std::vector<ProfileNode>& nodes, std::vector<std::size_t> children,
-    const ProfileNode& parent, const TreeLimits& limits) {
-  std::stable_sort(children.begin(), children.end(), [&](std::size_t a, std::size_t b) {
-    const auto key = [&](std::size_t i) { return std::pair(rank_of(nodes[i]), -nodes[i].seconds); };
-    return key(a) < key(b);
-  });
-  std::vector<std::pair<ProfileNode, std::size_t>> kept;
-  std::vector<std::size_t> small;
-  for (const std::size_t i : children) {
-    const ProfileNode& node = nodes[i];
-    if (node.seconds <= 0) continue;
-    const bool large = node.seconds >= limits.least_share * parent.seconds;
-    const bool fits = kept.size() + 1 < limits.most_children;
-    if (fits && (large || node.kind == NodeKind::kPhase)) {
-      kept.emplace_back(node, i);
-    } else {
-      small.push_back(i);
-    }
+/// A node that is shown, and what is below it in the whole tree.
+struct Shown {
+  ProfileNode node{};
+  std::vector<std::size_t> below{};
+};
+
+ProfileNode merged(const std::vector<ProfileNode>& nodes, const std::vector<std::size_t>& small) {
+  ProfileNode rest;
+  rest.kind = NodeKind::kRest;
+  rest.merged = small.size();
+  rest.name = fmt::format("{} more", small.size());
+  rest.phase = nodes[small.front()].phase;
+  for (const std::size_t i : small) {
+    rest.seconds += nodes[i].seconds;
+    rest.calls += nodes[i].calls;
+    rest.flops += nodes[i].flops;
+    if (nodes[i].phase != rest.phase) rest.phase.reset();
   }
-  if (small.size() == 1) {
-    kept.emplace_back(nodes[small.front()], small.front());
-  } else if (!small.empty()) {
-    ProfileNode rest;
-    rest.kind = NodeKind::kRest;
-    rest.merged = small.size();
-    rest.name = fmt::format("{} more", small.size());
-    rest.phase = nodes[small.front()].phase;
-    for (const std::size_t i : small) {
-      rest.seconds += nodes[i].seconds;
-      rest.calls += nodes[i].calls;
-      rest.flops += nodes[i].flops;
-      if (nodes[i].phase != rest.phase) rest.phase.reset();
-    }
-    kept.emplace_back(rest, 0);  // 0, the root, is nobody's child: there is nothing below
-  }
-  return kept;
+  return rest;
 }
+
+class Pruner {
+ public:
+  Pruner(const std::vector<ProfileNode>& nodes, const TreeLimits& limits)
+      : nodes_(nodes), limits_(limits), children_(nodes.size()) {
+    for (std::size_t i = 1; i < nodes.size(); ++i) children_[nodes[i].parent].push_back(i);
+  }
+
+  std::vector<ProfileNode> prune() {
+    struct Open {
+      double seconds;
+      std::size_t place;  // in what is returned
+      std::vector<std::size_t> below;
+    };
+    const auto shorter = [](const Open& a, const Open& b) {
+      return std::pair(a.seconds, b.place) < std::pair(b.seconds, a.place);
+    };
+    std::priority_queue<Open, std::vector<Open>, decltype(shorter)> open(shorter);
+    std::vector<ProfileNode> tree = {nodes_[0]};
+    open.push({nodes_[0].seconds, 0, children_[0]});
+    while (!open.empty()) {
+      const Open next = open.top();
+      open.pop();
+      std::vector<Shown> kept = shown_of(tree[next.place], next.below);
+      if (tree.size() + kept.size() > limits_.most_nodes) continue;
+      for (Shown& one : kept) {
+        one.node.parent = next.place;
+        if (!one.below.empty()) open.push({one.node.seconds, tree.size(), std::move(one.below)});
+        tree.push_back(std::move(one.node));
+      }
+    }
+    return tree;
+  }
+
+ private:
+  /// Those of `children` that are large enough, the others as one.
+  std::vector<Shown> shown_of(const ProfileNode& parent, std::vector<std::size_t> children) const {
+    std::stable_sort(children.begin(), children.end(), [&](std::size_t a, std::size_t b) {
+      const auto key = [&](std::size_t i) {
+        return std::pair(rank_of(nodes_[i]), -nodes_[i].seconds);
+      };
+      return key(a) < key(b);
+    });
+    std::vector<Shown> kept;
+    std::vector<std::size_t> small;
+    for (const std::size_t i : children) {
+      const ProfileNode& node = nodes_[i];
+      if (node.seconds <= 0) continue;
+      const bool large = node.seconds >= limits_.least_share * parent.seconds ||
+                         kept.size() < limits_.least_children || node.kind == NodeKind::kPhase;
+      if (large && kept.size() + 1 < limits_.most_children) {
+        kept.push_back({node, children_[i]});
+      } else {
+        small.push_back(i);
+      }
+    }
+    if (small.size() == 1) {
+      kept.push_back({nodes_[small.front()], children_[small.front()]});
+    } else if (!small.empty()) {
+      ProfileNode rest = merged(nodes_, small);
+      // What is merged can be looked into once: else many small ones would take all places.
+      const bool again = parent.kind == NodeKind::kRest;
+      kept.push_back({std::move(rest), again ? std::vector<std::size_t>{} : std::move(small)});
+    }
+    return kept;
+  }
+
+  const std::vector<ProfileNode>& nodes_;
+  const TreeLimits& limits_;
+  std::vector<std::vector<std::size_t>> children_;
+};
 
 }  // namespace
 
@@ -180,32 +232,7 @@ std::vector<ProfileNode> profile_tree(const ProfileTables& tables, TreeOrder ord
                                       const TreeLimits& limits) {
   const std::vector<ProfileNode> nodes =
       whole_tree(tables, order, std::max<std::size_t>(1, limits.most_levels));
-  std::vector<std::vector<std::size_t>> children(nodes.size());
-  for (std::size_t i = 1; i < nodes.size(); ++i) children[nodes[i].parent].push_back(i);
-
-  struct Open {
-    double seconds;
-    std::size_t whole;  // place in `nodes`
-    std::size_t shown;  // place in what is returned
-  };
-  const auto shorter = [](const Open& a, const Open& b) {
-    return std::pair(a.seconds, b.shown) < std::pair(b.seconds, a.shown);
-  };
-  std::priority_queue<Open, std::vector<Open>, decltype(shorter)> open(shorter);
-  std::vector<ProfileNode> shown = {nodes[0]};
-  open.push({nodes[0].seconds, 0, 0});
-  while (!open.empty()) {
-    const Open next = open.top();
-    open.pop();
-    auto kept = shown_children(nodes, std::move(children[next.whole]), nodes[next.whole], limits);
-    if (shown.size() + kept.size() > limits.most_nodes) continue;
-    for (auto& [node, place] : kept) {
-      node.parent = next.shown;
-      if (place > 0) open.push({node.seconds, place, shown.size()});
-      shown.push_back(std::move(node));
-    }
-  }
-  return shown;
+  return Pruner(nodes, limits).prune();
 }
 
 std::string spoken_operator(const std::string& name) {

@@ -17,7 +17,7 @@ enum class NodeKind {
   kOperator,   ///< of LibTorch, or a kernel of ours
   kPrimitive,  ///< what ran within an operator, by kind, direction and implementation
   kBetween,    ///< in no operator
-  kRest,       ///< small ones of one parent, merged
+  kRest,       ///< small ones of one parent, merged; below it they stand by themselves
 };
 
 /// Numbers are of a step and include all below.
@@ -43,8 +43,9 @@ enum class TreeOrder { kPhaseFirst, kModuleFirst, kOperatorFirst };
 struct TreeLimits {
   std::size_t most_nodes = 1500;
   std::size_t most_children = 60;
-  double least_share = 0.004;    ///< of the parent's seconds; what is below is merged
-  std::size_t most_levels = 10;  ///< of a module's name; what lies deeper stays in one name
+  std::size_t least_children = 8;  ///< kept however small they are
+  double least_share = 0.004;      ///< of the parent's seconds; what is below is merged
+  std::size_t most_levels = 10;    ///< of a module's name; what lies deeper stays in one name
 };
 
 /// Parents stand before their children, children of one parent side by side, phases in the order
