@@ -124,7 +124,7 @@ PageTable operator_rows(const ProfileTables& tables, const Cells& cells) {
                           Cells::time(row.self_seconds), cells.share(row.self_seconds),
                           cells.share(row.primitive_seconds), cells.share(row.reorder_seconds),
                           Cells::rate(row.flops, row.bytes, row.self_seconds),
-                          Cells::count(row.page_faults), Cells::text(row.shapes, 160)});
+                          Cells::count(row.page_faults), Cells::text(row.shapes, 64)});
   }
   note_of_rows(table, tables.operators, &OperatorRow::self_seconds, cells);
   return table;
@@ -156,7 +156,7 @@ PageTable primitive_rows(const ProfileTables& tables, const Cells& cells) {
          Cells::count(row.calls), Cells::time(row.seconds), cells.share(row.seconds),
          Cells::rate(row.flops.value_or(0) * row.calls, row.bytes.value_or(0) * row.calls,
                      row.seconds),
-         Cells::count(row.created), Cells::text(p.problem, 160), Cells::text(layouts_of(p), 160),
+         Cells::count(row.created), Cells::text(p.problem, 160), Cells::text(layouts_of(p), 80),
          Cells::text(p.attributes, 120)});
   }
   note_of_rows(table, tables.primitives, &PrimitiveRow::seconds, cells);

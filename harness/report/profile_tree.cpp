@@ -91,12 +91,13 @@ class Builder {
   std::map<std::tuple<std::size_t, NodeKind, std::string>, std::size_t> places_{};
 };
 
+/// What tells it apart goes first: a bar shows no more than its beginning.
 std::string name_of(const Primitive& primitive) {
-  std::string name = primitive.kind;
-  if (!primitive.direction.empty() && primitive.direction != "undef") {
-    name += " " + primitive.direction;
-  }
-  return primitive.implementation.empty() ? name : name + " · " + primitive.implementation;
+  const bool directed = !primitive.direction.empty() && primitive.direction != "undef";
+  std::string name = directed ? primitive.direction + " " : std::string();
+  name += primitive.kind;
+  if (!primitive.implementation.empty()) name += " · " + primitive.implementation;
+  return name;
 }
 
 std::vector<ProfileNode> whole_tree(const ProfileTables& tables, TreeOrder order,

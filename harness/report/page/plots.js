@@ -92,7 +92,7 @@ if ('IntersectionObserver' in window) {
 }
 
 Report.short = function (text, chart) {
-  const most = chart.width < 480 ? 14 : chart.width < 760 ? 30 : 60;
+  const most = chart.width < 420 ? 14 : chart.width < 760 ? 30 : 60;
   return text.length > most ? text.slice(0, most - 1) + '\u2026' : text;
 };
 
