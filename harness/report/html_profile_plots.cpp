@@ -30,7 +30,8 @@ std::string bar_name(const PrimitiveSum& sum) {
 
 std::optional<PagePlot> primitives_plot(const ProfileTables& tables) {
   const std::vector<PrimitiveSum> sums = by_primitive(tables);
-  if (sums.empty() || !(sums.front().seconds > 0 && sums.front().seconds <= kLargestPlotted)) return std::nullopt;
+  if (sums.empty() || !(sums.front().seconds > 0 && sums.front().seconds <= kLargestPlotted))
+    return std::nullopt;
   const PlotUnit unit = plot_unit(sums.front().seconds, "s");
   PagePlot plot;
   plot.title = "Primitives by what they take of a step";
