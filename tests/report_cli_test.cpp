@@ -11,11 +11,13 @@
 #include "harness/base/files.hpp"
 #include "harness/result/canonical_json.hpp"
 #include "harness/result/digest.hpp"
+#include "harness/result/profile_json.hpp"
 #include "harness/result/result_file.hpp"
 #include "harness/result/schema.hpp"
 #include "harness/stats/stats.hpp"
 #include "tests/files_of_runs.hpp"
 #include "tests/process.hpp"
+#include "tests/sample_profile.hpp"
 #include "tests/temporary_folder.hpp"
 
 using namespace harness;  // NOLINT(google-build-using-namespace)
@@ -65,7 +67,7 @@ const std::vector<std::string> kPayloads = {"<script>window.hostile=1</script>",
 /// `all`, which no schema takes.
 void write_hostile(const fs::path& original, const fs::path& file, bool all) {
   json document = read_json(original);
-  const fs::path schema = result_schema_path("run");
+  const fs::path schema = result_schema_path(document["kind"]);
   std::size_t number = 0;
   std::size_t changed = 0;
   for_each_text(document, [&](json& text) {
@@ -81,6 +83,43 @@ void write_hostile(const fs::path& original, const fs::path& file, bool all) {
   document["hyperparameters"][kPayloads[1]] = kPayloads[0];
   CHECK(changed > 30);
   write_with_digest(document, file);
+}
+
+/// The profile of a made-up step with the file's set-up and times, and with a hundred operators
+/// more, none of them long. `saved`: how much of the head's backward pass it does without.
+void write_profile(const fs::path& original, const fs::path& file, double saved) {
+  Profile profile = profile_from_json(read_json(original));
+  ProfileTables tables = sample_tables();
+  for (int i = 0; i < 100; ++i) {
+    OperatorRow row = sample_operator("forward", "head.small", "aten::op", 0.001);
+    row.name += std::to_string(i);
+    row.self_seconds = 0.001;
+    tables.between_seconds -= row.self_seconds;
+    tables.operators.push_back(row);
+  }
+  OperatorRow& head = tables.operators[1];
+  head.self_seconds *= 1 - saved;
+  head.primitive_seconds *= 1 - saved;
+  tables.primitives[1].seconds *= 1 - saved;
+  tables.between_seconds += 2 * saved;
+  tables.steps = profile.tables.steps;
+  const double scale = profile.tables.step_seconds / tables.step_seconds;
+  tables.step_seconds *= scale;
+  tables.between_seconds *= scale;
+  for (OperatorRow& row : tables.operators) {
+    row.self_seconds *= scale;
+    row.primitive_seconds *= scale;
+    row.reorder_seconds *= scale;
+  }
+  for (PrimitiveRow& row : tables.primitives) row.seconds *= scale;
+  profile.tables = tables;
+  write_with_digest(to_json(profile), file);
+  CHECK(run_harness({"validate", file.string()}).code == 0);
+}
+
+fs::path null_profile(const fs::path& out, const std::string& kernels) {
+  return measured(out,
+                  {"profile", "--workload", "null", "--set", "step-ms=1", "--kernels", kernels});
 }
 
 /// Twenty nights of one run, 8 % slower from the eleventh on.
@@ -128,6 +167,13 @@ TEST_CASE("files for the page's test are written", "[.]") {
     measured(sound / kernels, {"run", "--workload", "null", "--tier", "training", "--kernels",
                                kernels, "--set", "quality=0.1,0.3,0.6"});
   }
+  const fs::path recorded = null_profile(scratch / "recorded", "reference");
+  write_profile(recorded, sound / "profile.json", 0);
+  write_profile(null_profile(scratch / "recorded-custom", "custom"), sound / "profile-custom.json",
+                0.5);
+  write_profile(recorded, scratch / "profile.json", 0);
+  write_hostile(scratch / "profile.json", hostile / "profile.json", false);
+  write_hostile(scratch / "profile.json", hostile / "profile-all.json", true);
   write_hostile(original, hostile / "<img src=x onerror=window.hostile=1>.json", false);
   write_hostile(original, hostile / "all.json", true);
   CHECK(run_harness({"report", sound.string()}).code == 0);
@@ -139,11 +185,17 @@ TEST_CASE("report writes a page or lines, and says what it left out", "[report][
   const fs::path page = folder / "report.html";
   Outcome outcome = run_harness({"report", (folder / "runs").string(), "-o", page.string()});
   CHECK(outcome.code == 0);
-  CHECK(outcome.out == "report   " + page.string() + " (1 run, 0 ablations)\n");
+  CHECK(outcome.out == "report   " + page.string() + " (1 run, 0 ablations, 0 profiles)\n");
   CHECK_THAT(read_file(page, 64 << 20), Catch::StartsWith("<!DOCTYPE html>"));
   outcome = run_harness({"report", run.string()});
   CHECK(outcome.code == 0);
   CHECK_THAT(outcome.out, Catch::Contains("null") && Catch::Contains("time.step"));
+  const fs::path profile = null_profile(folder / "profile", "reference");
+  outcome = run_harness({"report", profile.string()});
+  CHECK(outcome.code == 0);
+  CHECK_THAT(outcome.out, Catch::Contains("profile") && Catch::Contains(" % of "));
+  outcome = run_harness({"report", profile.string(), "-o", page.string()});
+  CHECK(outcome.out == "report   " + page.string() + " (0 runs, 0 ablations, 1 profile)\n");
   // The same file by two ways, a copy, and what is no result.
   fs::copy_file(run, folder / "runs" / "copy.json");
   std::ofstream(folder / "runs" / "other.json") << "{\"kind\": \"recipe\"}\n";

@@ -62,9 +62,9 @@ def test_plots(browser):
         one.getAttribute('role') !== 'img' || one.getAttribute('aria-label').length < 20).length;""")
     check(unnamed == 0, "every canvas says what it shows", unnamed)
     # Another metric of a run.
-    browser.run("""const select = document.querySelector('.choose select'); select.selectedIndex = 1;
+    browser.run("""const select = document.querySelector('#runs .choose select'); select.selectedIndex = 1;
         select.dispatchEvent(new Event('change')); select.scrollIntoView({behavior: 'instant'});""")
-    shown = browser.wait_for("""const select = document.querySelector('.choose select');
+    shown = browser.wait_for("""const select = document.querySelector('#runs .choose select');
         const figures = [...select.closest('details').querySelectorAll('figure')].filter((one) => !one.hidden);
         return figures.some((one) => one.textContent.includes(select.value)) ? figures.length : 0;""")
     check(shown and shown >= 1, "another metric is shown when chosen", shown)
@@ -92,12 +92,98 @@ def test_tables(browser):
     check(len(browser.run(ROWS, "#summary", 0)) == len(before), "an empty filter shows all")
 
 
+BARS = "return [...document.querySelectorAll('#profiles .icicle .bar:not(.dust)')].map((one) => one.getAttribute('aria-label'));"
+ENTER, ESCAPE, BACKSPACE = "\ue007", "\ue00c", "\ue003"
+LEFT, UP, RIGHT, DOWN = "\ue012", "\ue013", "\ue014", "\ue015"
+
+
+def test_icicle(browser):
+    def first():
+        return browser.run(BARS)[0].split(":")[0]
+
+    def focused():
+        return (browser.run("return document.activeElement.getAttribute('aria-label');") or "").split(":")[0]
+
+    def press(keys):
+        for key in keys:
+            browser.type(".icicle .bar:focus", key)
+
+    def way():
+        return browser.run("return [...document.querySelectorAll('#profiles .path button')].map((one) => one.textContent);")
+
+    browser.run("document.querySelector('#profiles .icicle').scrollIntoView({block: 'center', behavior: 'instant'});")
+    bars = browser.run(BARS)
+    check(len(bars) > 15 and bars[0].startswith("step, step: "), "a step is drawn as nested bars", bars)
+    check(any("reorder" in one and "% of the step" in one for one in bars), "a bar tells its share", bars)
+    seen = browser.run("""
+        const box = document.querySelector('#profiles .icicle').getBoundingClientRect();
+        const bars = [...document.querySelectorAll('#profiles .icicle .bar')].map((one) => one.getBoundingClientRect());
+        return {wide: bars[0].width / box.width, out: bars.filter((one) => one.left < box.left - 1 || one.right > box.right + 1
+          || one.bottom > box.bottom + 1).length, over: bars.filter((a, i) => bars.some((b, k) => k > i && a.top === b.top
+          && a.left + 1.5 < b.right && b.left + 1.5 < a.right)).length};""")
+    check(seen["wide"] > 0.98 and seen["out"] == 0 and seen["over"] == 0, "bars lie side by side within the picture", seen)
+    roles = browser.run("""const box = document.querySelector('#profiles .icicle'); return {tree: box.getAttribute('role'),
+        items: [...box.querySelectorAll('.bar:not(.dust)')].filter((one) => one.getAttribute('role') !== 'treeitem'
+          || !one.getAttribute('aria-level') || !one.getAttribute('aria-setsize')).length,
+        stops: box.querySelectorAll('[tabindex="0"]').length};""")
+    check(roles == {"tree": "tree", "items": 0, "stops": 1}, "they are a tree with one tab stop", roles)
+    bad = browser.run("""return getComputedStyle(document.querySelector('#profiles .bar.bad'), '::before').backgroundColor !==
+        getComputedStyle(document.querySelector('#profiles .bar.primitive.c1'), '::before').backgroundColor;""")
+    check(bad, "a reference implementation has a colour of its own")
+    # By mouse.
+    browser.click("#profiles .icicle .bar.phase.c1")
+    check(first() == "backward, phase", "a click looks into a bar", first())
+    check(way() == ["whole step", "backward"], "the way back is shown", way())
+    browser.click("#profiles .path button:first-child")
+    check(first() == "step, step" and len(browser.run(BARS)) == len(bars), "and leads back", first())
+    # By keyboard.
+    press([DOWN])
+    check(focused() == "forward, phase", "arrow down leads to what is below", focused())
+    press([RIGHT])
+    check(focused() == "backward, phase", "arrow right leads to the neighbour", focused())
+    told = browser.run("return document.querySelector('#profiles .told').textContent;")
+    check(told.startswith("backward (phase)") and "% of the step" in told, "what has the focus is told", told)
+    press([DOWN, ENTER])
+    check(first() == "backbone, module" == focused() and len(way()) == 3, "Enter looks into it", (first(), focused(), way()))
+    press([BACKSPACE])
+    check(first() == "backward, phase" == focused(), "Backspace goes a level back", first())
+    press([DOWN, UP, ESCAPE])
+    check(first() == "step, step" == focused(), "Escape does too", first())
+    # What was merged, and another order.
+    for name in ("forward", "head", "small"):
+        browser.run("""[...document.querySelectorAll('#profiles .icicle .bar')].find(
+            (one) => (one.getAttribute('aria-label') || '').startsWith(arguments[0] + ', ')).click();""", name)
+    merged = [one for one in browser.run(BARS) if one.startswith("41 more: ")]
+    check(first() == "small, module" and len(merged) == 1, "what does not fit is merged", browser.run(BARS))
+    press([ESCAPE, ESCAPE, ESCAPE])
+    browser.run("""const select = document.querySelector('#profiles .choose select'); select.selectedIndex = 1;
+        select.dispatchEvent(new Event('change'));""")
+    order = [one.split(":")[0] for one in browser.run(BARS)]
+    check(order[1] == "backbone, module", "another order is shown when chosen", order)
+    browser.run("""const select = document.querySelector('#profiles .choose select'); select.selectedIndex = 0;
+        select.dispatchEvent(new Event('change'));""")
+
+
+def test_profiles(browser):
+    test_icicle(browser)
+    titles = browser.run("return [...document.querySelectorAll('#profiles figcaption')].map((one) => one.textContent);")
+    for start in ("A step", "Primitives", "Roofline", "Memory"):
+        check(any(one.startswith(start) for one in titles), f"a profile has the picture {start}", titles)
+    change = browser.run(ROWS, "#profile-pairs-1-1", 1)
+    check(change and change[0].startswith("-"), "the largest change of two profiles stands first", change)
+    title = browser.run("return document.getElementById('profile-pairs-1-1-title').textContent;")
+    check(title == "kernels custom against kernels reference", "the later one stands against the first", title)
+
+
 def test_themes(browser):
     light = browser.run(BACKGROUND)
+    bar = "return getComputedStyle(document.querySelector('.icicle .bar.c1'), '::before').backgroundColor;"
+    light_bar = browser.run(bar)
     browser.run("scrollTo({top: 0, behavior: 'instant'});")
     browser.click("#theme")
     dark = browser.run(BACKGROUND)
     check(light != dark, "the button turns the page dark", dark)
+    check(browser.run(bar) != light_bar, "nested bars turn dark with it")
     check(browser.run("return document.getElementById('theme').getAttribute('aria-pressed');") == "true",
           "the button says so")
     _, blank = look_at_all_plots(browser)
@@ -156,7 +242,9 @@ def test_hostile(browser):
         };""")
     check(facts["ran"] is False, "no script of a hostile file has run")
     check(facts["elements"] == 0, "no text became an element", facts["elements"])
-    check(facts["scripts"] == 6, "the scripts are those of the page", facts["scripts"])
+    drawn = browser.run(BARS)
+    check(any("window.hostile=1" in one for one in drawn), "a hostile profile's bars are drawn", drawn)
+    check(facts["scripts"] == 7, "the scripts are those of the page", facts["scripts"])
     check(facts["text"] == [], "what it says stands there as text", facts["text"])
 
 
@@ -202,6 +290,7 @@ def main():
             browser.open(sound)
             test_structure(browser)
             test_tables(browser)
+            test_profiles(browser)
             test_plots(browser)
             test_themes(browser)
             test_system_theme(browser, sound)

@@ -63,6 +63,7 @@ void name_troubles(const ReportData& data) {
   for (const ReportFile& file : data.rejected) tell(file);
   for (const ReportRun& run : data.runs) tell(run.file);
   for (const ReportAblation& ablation : data.ablations) tell(ablation.file);
+  for (const ReportProfile& profile : data.profiles) tell(profile.file);
   for (const ReportFile& file : data.skipped) {
     print_out(fmt::format("skipped  {}\n", line_about(file)));
   }
@@ -85,7 +86,7 @@ ExitCode report_command(const Arguments& arguments) {
   collect(options.words(), collector);
   const ReportData data = collector.finish();
   if (data.empty()) {
-    std::string why = "there is no result of a run or an ablation in what was given";
+    std::string why = "there is no result of a run, an ablation or a profile in what was given";
     if (!data.rejected.empty()) why += ": " + line_about(data.rejected.front());
     throw Error("report", why, "harness report runs -o report.html");
   }
@@ -96,9 +97,10 @@ ExitCode report_command(const Arguments& arguments) {
   }
   write_file_atomically(*file, render_html(make_page(data)));
   name_troubles(data);
-  print_out(fmt::format("report   {} ({}, {})\n", printable(*file),
+  print_out(fmt::format("report   {} ({}, {}, {})\n", printable(*file),
                         format_count(std::ssize(data.runs), "run"),
-                        format_count(std::ssize(data.ablations), "ablation")));
+                        format_count(std::ssize(data.ablations), "ablation"),
+                        format_count(std::ssize(data.profiles), "profile")));
   return data.code();
 }
 

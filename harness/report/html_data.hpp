@@ -45,6 +45,7 @@ struct PlotPoint {
   std::optional<double> low{};
   std::optional<double> high{};
   std::string label{};  ///< shown when pointed at, and beside a bar
+  double size = 0;      ///< of a point's area, 0 to 1; 0: as small as points are
 };
 
 enum class PlotStyle { kLine, kPoints, kBars };
@@ -85,6 +86,39 @@ struct PagePlot {
   std::vector<PlotMark> marks{};
   /// Of the plots of a section that have one, those of one choice at a time are shown.
   std::string choice{};
+  bool wide = false;    ///< over the whole page: its names are long
+  bool paired = false;  ///< bars of one place stand beside each other, not behind
+};
+
+/// How a node of a tree is drawn, beside its tone.
+struct PageNode {
+  std::string name{};
+  std::string kind{};      ///< a word: "module", "operator"
+  std::size_t parent = 0;  ///< place in the tree, before the node's own; the root's is 0, itself
+  double value = 0;        ///< its width; those of children add up to no more than their parent's
+  std::string text{};      ///< what is said of it: time, share, calls
+  std::size_t colour = 0;  ///< as that of a series
+  Tone tone = Tone::kPlain;
+};
+
+struct PageTree {
+  std::string choice{};  ///< of the trees of an icicle one is shown at a time
+  std::vector<PageNode> nodes{};
+};
+
+/// Colour of the nodes named so.
+struct PageKey {
+  std::string name{};
+  std::size_t colour = 0;
+  Tone tone = Tone::kPlain;
+};
+
+/// Trees as nested bars, each level below the one that it is part of.
+struct PageIcicle {
+  std::string title{};
+  std::string description{};
+  std::vector<PageKey> keys{};
+  std::vector<PageTree> trees{};
 };
 
 struct PageFact {
@@ -99,6 +133,7 @@ struct PageSection {
   Tone tone = Tone::kPlain;
   std::vector<std::string> paragraphs{};
   std::vector<PageFact> facts{};
+  std::vector<PageIcicle> icicles{};
   std::vector<PagePlot> plots{};
   std::vector<PageTable> tables{};
   std::vector<PageSection> parts{};

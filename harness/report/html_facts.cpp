@@ -31,7 +31,13 @@ std::string run_id(std::size_t index) { return fmt::format("run-{}", index + 1);
 
 std::string ablation_id(std::size_t index) { return fmt::format("ablation-{}", index + 1); }
 
+std::string profile_id(std::size_t index) { return fmt::format("profile-{}", index + 1); }
+
 bool is_detailed(std::size_t index, std::size_t count) { return index + kMostDetailed >= count; }
+
+bool is_detailed_profile(std::size_t index, std::size_t count) {
+  return index + kMostProfiles >= count;
+}
 
 void limit_rows(PageTable& table) {
   if (table.rows.size() <= kMostRows) return;

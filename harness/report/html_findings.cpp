@@ -23,6 +23,10 @@ void for_each_result(const ReportData& data, const Visit& visit) {
   for (std::size_t i = 0; i < data.ablations.size(); ++i) {
     visit(data.ablations[i].result, is_detailed(i, data.ablations.size()) ? ablation_id(i) : "");
   }
+  const std::size_t profiles = data.profiles.size();
+  for (std::size_t i = 0; i < profiles; ++i) {
+    visit(data.profiles[i].result, is_detailed_profile(i, profiles) ? profile_id(i) : "");
+  }
 }
 
 std::string shown(const json& value) {
@@ -210,6 +214,7 @@ PageSection files_section(const ReportData& data) {
   for (const ReportFile& file : data.rejected) add(file, false);
   for (const ReportRun& run : data.runs) add(run.file, false);
   for (const ReportAblation& ablation : data.ablations) add(ablation.file, false);
+  for (const ReportProfile& profile : data.profiles) add(profile.file, false);
   for (const ReportFile& file : data.skipped) add(file, true);
   limit_rows(table);
   section.tables.push_back(std::move(table));

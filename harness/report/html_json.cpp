@@ -73,6 +73,7 @@ json point_json(const PlotPoint& point) {
   if (point.low) object["low"] = *point.low;
   if (point.high) object["high"] = *point.high;
   if (!point.label.empty()) object["label"] = point.label;
+  if (point.size > 0) object["size"] = point.size;
   return object;
 }
 
@@ -80,6 +81,8 @@ json plot_json(const PagePlot& plot) {
   return {{"title", plot.title},
           {"description", plot.description},
           {"choice", plot.choice},
+          {"wide", plot.wide},
+          {"paired", plot.paired},
           {"x", axis_json(plot.x)},
           {"y", axis_json(plot.y)},
           {"series", list(plot.series,
@@ -98,6 +101,28 @@ json plot_json(const PagePlot& plot) {
            })}};
 }
 
+json node_json(const PageNode& node) {
+  json object = {{"n", node.name},  {"k", node.kind}, {"p", node.parent},
+                 {"v", node.value}, {"t", node.text}, {"c", node.colour}};
+  if (node.tone != Tone::kPlain) object["tone"] = tone_text(node.tone);
+  return object;
+}
+
+json icicle_json(const PageIcicle& icicle) {
+  return {
+      {"title", icicle.title},
+      {"description", icicle.description},
+      {"keys",
+       list(
+           icicle.keys,
+           [](const PageKey& key) {
+             return json{{"name", key.name}, {"colour", key.colour}, {"tone", tone_text(key.tone)}};
+           })},
+      {"trees", list(icicle.trees, [](const PageTree& tree) {
+         return json{{"choice", tree.choice}, {"nodes", list(tree.nodes, node_json)}};
+       })}};
+}
+
 json fact_json(const PageFact& fact) {
   return {{"name", fact.name}, {"value", fact.value}, {"tone", tone_text(fact.tone)}};
 }
@@ -108,6 +133,7 @@ json section_json(const PageSection& section) {
           {"tone", tone_text(section.tone)},
           {"paragraphs", section.paragraphs},
           {"facts", list(section.facts, fact_json)},
+          {"icicles", list(section.icicles, icicle_json)},
           {"plots", list(section.plots, plot_json)},
           {"tables", list(section.tables, table_json)},
           {"parts", list(section.parts, section_json)},

@@ -28,6 +28,11 @@ std::vector<Entry> entries_of(const ReportData& data) {
     entries.push_back(
         {line_of(data.ablations[i]), is_detailed(i, data.ablations.size()) ? ablation_id(i) : ""});
   }
+  const std::size_t profiles = data.profiles.size();
+  for (std::size_t i = 0; i < profiles; ++i) {
+    entries.push_back(
+        {line_of(data.profiles[i]), is_detailed_profile(i, profiles) ? profile_id(i) : ""});
+  }
   std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return a.line.started_at > b.line.started_at;
   });
@@ -87,8 +92,11 @@ std::vector<PageFact> tiles_of(const ReportData& data) {
   };
   for (const ReportRun& run : data.runs) count(run.result, run.file);
   for (const ReportAblation& ablation : data.ablations) count(ablation.result, ablation.file);
+  for (const ReportProfile& profile : data.profiles) count(profile.result, profile.file);
   return {tile(data.runs.size(), "runs", Tone::kPlain),
-          tile(data.ablations.size(), "ablations", Tone::kPlain), tile(valid, "valid", Tone::kGood),
+          tile(data.ablations.size(), "ablations", Tone::kPlain),
+          tile(data.profiles.size(), "profiles", Tone::kPlain),
+          tile(valid, "valid", Tone::kGood),
           tile(doubtful, "mistrusted or not complete", Tone::kDoubt),
           tile(bad, "not valid", Tone::kBad)};
 }
@@ -123,6 +131,23 @@ PageSection ablations_section(const ReportData& data) {
   return section;
 }
 
+PageSection profiles_section(const ReportData& data) {
+  PageSection section;
+  section.id = "profiles";
+  section.title = "Profiles";
+  for (std::size_t i = data.profiles.size(); i-- > 0;) {
+    if (!is_detailed_profile(i, data.profiles.size())) break;
+    section.parts.push_back(profile_section(data.profiles[i], profile_id(i)));
+    // Of several the latest is opened: each is long.
+    section.parts.back().folded = section.parts.size() > 1;
+  }
+  if (data.profiles.size() > section.parts.size()) {
+    section.paragraphs.push_back(
+        fmt::format("The latest {} of {} profiles.", section.parts.size(), data.profiles.size()));
+  }
+  return section;
+}
+
 }  // namespace
 
 ReportPage make_page(const ReportData& data) {
@@ -135,6 +160,8 @@ ReportPage make_page(const ReportData& data) {
     if (has_rows || !section.parts.empty()) page.sections.push_back(std::move(section));
   };
   add(ablations_section(data));
+  add(profiles_section(data));
+  add(profile_pairs_section(data));
   add(training_section(data));
   add(series_section(data));
   add(history_section(data));

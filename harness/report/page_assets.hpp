@@ -10,6 +10,7 @@ std::string_view page_css();
 std::string_view tables_js();
 std::string_view plots_js();
 std::string_view marks_js();
+std::string_view icicle_js();
 std::string_view page_js();
 std::string_view chart_js();  ///< with its licence notice
 

@@ -43,7 +43,7 @@ void thin_run(ReportRun& run) {
 }  // namespace
 
 bool ReportData::empty() const {
-  return runs.empty() && ablations.empty() &&
+  return runs.empty() && ablations.empty() && profiles.empty() &&
          std::none_of(rejected.begin(), rejected.end(),
                       [](const ReportFile& file) { return file.code == ExitCode::kInvalid; });
 }
@@ -57,6 +57,7 @@ ExitCode ReportData::code() const {
   };
   for (const ReportRun& run : runs) look(run.file);
   for (const ReportAblation& ablation : ablations) look(ablation.file);
+  for (const ReportProfile& profile : profiles) look(profile.file);
   for (const ReportFile& file : rejected) look(file);
   if (unreadable) return ExitCode::kUsage;
   return invalid ? ExitCode::kInvalid : ExitCode::kOk;
@@ -75,9 +76,6 @@ bool ReportCollector::seen_before(const std::string& uuid, ReportFile& file) {
 void ReportCollector::add(const std::string& name, ValidationReport report,
                           std::vector<std::string> notes) {
   if (is_no_result(report)) return skip(name, report.problems.front().reason);
-  if (report.profile && report.problems.empty()) {
-    return skip(name, "a profile, which has no page yet: its trace opens in Perfetto");
-  }
   ReportFile file{name, report.verdict, report.problems_code, std::move(report.problems),
                   std::move(notes)};
   if (report.result) {
@@ -89,6 +87,9 @@ void ReportCollector::add(const std::string& name, ValidationReport report,
   } else if (report.ablation) {
     if (seen_before(report.ablation->identity.uuid, file)) return;
     data_.ablations.push_back({std::move(file), std::move(*report.ablation)});
+  } else if (report.profile) {
+    if (seen_before(report.profile->identity.uuid, file)) return;
+    data_.profiles.push_back({std::move(file), std::move(*report.profile)});
   } else {
     data_.rejected.push_back(std::move(file));
   }
@@ -101,6 +102,7 @@ void ReportCollector::skip(const std::string& name, const std::string& why) {
 ReportData ReportCollector::finish() {
   sort_by_start(data_.runs);
   sort_by_start(data_.ablations);
+  sort_by_start(data_.profiles);
   return std::move(data_);
 }
 

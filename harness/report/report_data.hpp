@@ -32,9 +32,15 @@ struct ReportAblation {
   Ablation result{};
 };
 
+struct ReportProfile {
+  ReportFile file{};
+  Profile result{};
+};
+
 struct ReportData {
   std::vector<ReportRun> runs{};            ///< by their start
   std::vector<ReportAblation> ablations{};  ///< by their start
+  std::vector<ReportProfile> profiles{};    ///< by their start
   std::vector<ReportFile> rejected{};       ///< of no form that a result could be read from
   std::vector<ReportFile> skipped{};        ///< no results, or there before
 

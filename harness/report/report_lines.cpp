@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "harness/base/text.hpp"
+#include "harness/profile/views.hpp"
 #include "harness/report/verdict.hpp"
 #include "harness/result/result_json.hpp"
 
@@ -141,6 +142,24 @@ ReportLine line_of(const ReportAblation& ablation) {
   line.quality = judged == 0   ? "-"
                  : missed == 0 ? "met by all"
                                : fmt::format("{} of {} MISSED", missed, judged);
+  return line;
+}
+
+ReportLine line_of(const ReportProfile& profile) {
+  const Profile& result = profile.result;
+  const ProfileTables& tables = result.tables;
+  ReportLine line = common_line(result, profile.file);
+  line.stack = fmt::format("{} {}, profile", setting_text(result.settings, "precision"),
+                           kernels_text(result.kernels));
+  line.quality = "-";
+  const std::vector<OperatorSum> parts = by_part(tables);
+  if (tables.step_seconds > 0 && !parts.empty()) {
+    const double share = 100 * parts.front().self_seconds / tables.step_seconds;
+    line.headline = {
+        printable(parts.front().name, 40),
+        fmt::format("{:.1f} % of {}", share, format_quantity(tables.step_seconds, "s")),
+        tables.step_seconds};
+  }
   return line;
 }
 

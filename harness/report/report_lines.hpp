@@ -34,6 +34,8 @@ struct ReportLine {
 
 ReportLine line_of(const ReportRun& run);
 ReportLine line_of(const ReportAblation& ablation);
+/// Told by the part of the model that a step spends most of its time in.
+ReportLine line_of(const ReportProfile& profile);
 
 /// The metric that a run's speed is told by: time to quality where its target was reached, else its
 /// step, else the first one that is better when lower; null without any.

@@ -66,6 +66,7 @@ std::string render_report(const ReportData& data) {
   std::vector<ReportLine> lines;
   for (const ReportRun& run : data.runs) lines.push_back(line_of(run));
   for (const ReportAblation& ablation : data.ablations) lines.push_back(line_of(ablation));
+  for (const ReportProfile& profile : data.profiles) lines.push_back(line_of(profile));
   std::stable_sort(lines.begin(), lines.end(), [](const ReportLine& a, const ReportLine& b) {
     return a.started_at < b.started_at;
   });
@@ -78,6 +79,7 @@ std::string render_report(const ReportData& data) {
   }
   for (const ReportRun& run : data.runs) add_problems(text, run.file);
   for (const ReportAblation& ablation : data.ablations) add_problems(text, ablation.file);
+  for (const ReportProfile& profile : data.profiles) add_problems(text, profile.file);
   for (const ReportFile& file : data.rejected) add_problems(text, file);
   if (!data.skipped.empty()) text += "\n";
   for (const ReportFile& file : data.skipped) {

@@ -94,14 +94,14 @@ Report.intervalsPlugin = function (plot) {
   };
 };
 
-// The labels of a series of whole bars, at their ends.
+// The labels of bars, at their ends: those of a series of whole bars where there is one, else all.
 Report.barLabels = function (plot) {
   return {
     id: 'labels',
     afterDatasetsDraw(chart) {
-      const index = plot.series.findIndex((series) => series.colour === 100);
-      if (index < 0 || !plot.y.names.length) return;
-      const {ctx} = chart;
+      if (!plot.y.names.length) return;
+      const whole = plot.series.findIndex((series) => series.colour === 100);
+      const {ctx, chartArea: area} = chart;
       ctx.save();
       ctx.font = Report.markFont();
       ctx.fillStyle = Report.colour('--ink');
@@ -111,9 +111,16 @@ Report.barLabels = function (plot) {
       const visit = (number, use) => chart.getDatasetMeta(number).data.forEach(
         (bar, i) => use(bar, chart.data.datasets[number].data[i].point));
       plot.series.forEach((_, number) => visit(number, (bar, point) => {
-        ends.set(point.y, Math.max(ends.get(point.y) || 0, bar.x));
+        ends.set(point.y, Math.max(ends.get(point.y) || 0, bar.x, bar.base));
       }));
-      visit(index, (bar, point) => ctx.fillText(point.label || '', ends.get(point.y) + 6, bar.y));
+      plot.series.forEach((_, number) => {
+        if (whole >= 0 && number !== whole) return;
+        visit(number, (bar, point) => {
+          if (!point.label) return;
+          const end = whole >= 0 ? ends.get(point.y) : Math.max(bar.x, bar.base);
+          ctx.fillText(point.label, Math.max(end, area.left) + 6, bar.y);
+        });
+      });
       ctx.restore();
     },
   };

@@ -38,6 +38,7 @@
     // What is good or bad about it comes first, what it was made with last.
     const telling = section.facts.filter((fact) => fact.tone), others = section.facts.filter((fact) => !fact.tone);
     if (telling.length) nodes.push(facts(telling));
+    nodes.push(...section.icicles.map(Report.icicle));
     if (section.plots.length) nodes.push(...plots(section.plots));
     nodes.push(...section.tables.map(Report.table));
     if (others.length) nodes.push(facts(others));

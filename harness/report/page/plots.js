@@ -21,7 +21,7 @@ Report.plot = function (plot) {
   points.addEventListener('toggle', () => {
     if (points.open && points.childElementCount === 1) points.append(Report.pointsTable(plot));
   });
-  const figure = element('figure', {}, element('figcaption', {}, plot.title), box,
+  const figure = element('figure', plot.wide ? {class: 'wide'} : {}, element('figcaption', {}, plot.title), box,
     element('p', {}, plot.description), points);
   const entry = {canvas, plot, chart: null};
   Report.charts.push(entry);
@@ -35,10 +35,11 @@ Report.plot = function (plot) {
 
 Report.height = function (plot) {
   const rows = plot.y.names.length, names = Report.legendNames(plot).length;
-  if (!rows) return 270;
+  if (!rows) return plot.x.log && plot.y.log ? 360 : 270;
   // Series of points stand one below the other within their row, bars behind each other.
   const bars = plot.series.some((one) => one.style === 'bars');
-  return 64 + (names > 1 ? 16 + 14 * Math.ceil(names / 3) : 0) + Math.min(rows, 60) * (bars ? 25 : Math.max(25, 9 * Math.min(names, 8)));
+  const each = !bars ? Math.max(25, 9 * Math.min(names, 8)) : plot.paired ? 17 * names : 25;
+  return 64 + (names > 1 ? 16 + 14 * Math.ceil(names / 3) : 0) + Math.min(rows, 60) * each;
 };
 
 Report.legendNames = function (plot) { return [...new Set(plot.series.map((one) => one.name))]; };
@@ -91,7 +92,7 @@ if ('IntersectionObserver' in window) {
 }
 
 Report.short = function (text, chart) {
-  const most = chart.width < 480 ? 14 : 30;
+  const most = chart.width < 420 ? 14 : chart.width < 760 ? 30 : 60;
   return text.length > most ? text.slice(0, most - 1) + '\u2026' : text;
 };
 
@@ -159,7 +160,7 @@ Report.barConfig = function (plot) {
       const range = [typeof point.low === 'number' ? point.low : 0, sideways ? point.x : point.y];
       return sideways ? {x: range, y: point.y, point} : {x: point.x, y: range, point};
     }),
-    backgroundColor: Report.seriesColour(series.colour), grouped: false, minBarLength: sideways ? 1 : 0,
+    backgroundColor: Report.seriesColour(series.colour), grouped: plot.paired, minBarLength: sideways ? 1 : 0,
     barPercentage: !sideways ? 1 : layered && series.colour > 100 ? 0.45 : 0.78,
     categoryPercentage: sideways ? 0.9 : 0.96, order: series.colour === 100 ? 1 : 0,
   }));
@@ -205,11 +206,13 @@ Report.pointConfig = function (plot) {
   }
   const datasets = plot.series.map((series) => {
     const colour = Report.seriesColour(series.colour);
-    const many = series.points.length > 60;
+    const many = series.points.length > 60, sized = series.points.some((point) => point.size);
     return {
       label: series.name, data: series.points.map((point) => ({x: point.x, y: point.y, point})),
-      showLine: series.style === 'line', borderColor: colour, backgroundColor: colour, borderWidth: 1.5,
-      pointRadius: series.style === 'points' ? 3.5 : many ? 0 : 2.5, pointHitRadius: 8, tension: 0,
+      showLine: series.style === 'line', borderColor: colour, borderWidth: sized ? 0.5 : 1.5,
+      backgroundColor: sized ? colour + 'a6' : colour,  // what lies below is seen
+      pointRadius: series.style !== 'points' ? (many ? 0 : 2.5)
+        : series.points.map((point) => point.size ? 2 + 9 * Math.sqrt(point.size) : 3.5), pointHitRadius: 8, tension: 0,
     };
   });
   return {type: 'scatter', data: {datasets}, options,
