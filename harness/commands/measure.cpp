@@ -17,6 +17,7 @@
 #include "harness/stats/stats.hpp"
 #include "harness/system/affinity.hpp"
 #include "harness/system/capture.hpp"
+#include "harness/system/hardware_counters.hpp"
 #include "harness/system/memory_limit.hpp"
 #include "harness/system/page_cache.hpp"
 
@@ -67,9 +68,8 @@ void judge(Result& result, const RunPlan& plan, const RunRecord& record, bool pr
   settle_division(result.rules, plan.rules, plan.rules.closed, document, plan.division);
 
   Status& status = result.status;
-  if (record.stop == StopReason::kInterrupted || record.stop == StopReason::kFailed) {
-    mark_aborted(status, record.stop_detail);
-  } else if (profiled && record.stop != StopReason::kCompleted) {
+  if (record.stop == StopReason::kInterrupted || record.stop == StopReason::kFailed ||
+      (profiled && record.stop != StopReason::kCompleted)) {
     mark_aborted(status, record.stop_detail);
   } else if (profiled) {
     // Whether it is long enough for a measurement is not asked of it.
@@ -134,6 +134,33 @@ RunnerHooks make_hooks(const RunPlan& plan, Workload& workload, PeakSchedule& pe
   return hooks;
 }
 
+/// Counts what the processor counts while a step is recorded.
+class CountingRecorder : public StepRecorder {
+ public:
+  explicit CountingRecorder(StepRecorder& recorder) : recorder_(recorder) {}
+
+  void begin_step() override {
+    recorder_.begin_step();
+    counters_.start();
+  }
+  void end_step() override {
+    counters_.stop();
+    recorder_.end_step();
+  }
+  void phase_begin(const char* name) override { recorder_.phase_begin(name); }
+  void phase_end(const char* name) override { recorder_.phase_end(name); }
+  Recording take() override {
+    Recording recording = recorder_.take();
+    recording.counters = counters_.sums();
+    recording.counters_reason = counters_.reason();
+    return recording;
+  }
+
+ private:
+  StepRecorder& recorder_;
+  HardwareCounters counters_{};
+};
+
 }  // namespace
 
 void refuse_if_too_large(Workload& workload, const RunPlan& plan) {
@@ -183,19 +210,21 @@ Result measure(RunPlan& plan, const MeasureTask& task) {
     observers.push_back(&session->log());
   }
   std::unique_ptr<StepRecorder> recorder;
+  std::optional<CountingRecorder> counting;
   if (task.recording != nullptr) {
     recorder = workload->recorder(plan.context);
     if (!recorder) {
       throw Error("workload '" + plan.rules.workload + "'", "cannot be looked into",
                   "it runs no operators");
     }
-    hooks.recorder = recorder.get();
+    counting.emplace(*recorder);
+    hooks.recorder = &*counting;
     options.evaluate = false;
   }
   const RunRecord record = run_workload(*workload, plan.context, options, hooks, observers);
 
   if (recorder) {
-    *task.recording = recorder->take();
+    *task.recording = counting->take();
     if (record.recording_broke_off) drop_last_step(*task.recording);
   }
   // A clock that was set back meanwhile must not make the run end before it began.

@@ -52,6 +52,9 @@ struct Recording {
   /// Lines of oneDNN's verbose output (of any number of its copies), between lines `#scope+ INDEX`
   /// and `#scope- INDEX`, and whatever else was printed meanwhile.
   std::string log{};
+  /// What the processor counted in all steps together, by name.
+  std::map<std::string, double> counters{};
+  std::string counters_reason{};  ///< why nothing was counted
   /// Seconds of operators that other threads ran meanwhile (decoding ahead), by name.
   std::map<std::string, double> other_threads{};
 };

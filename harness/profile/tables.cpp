@@ -250,6 +250,8 @@ class Tabulator {
       tables_.notes.push_back(std::to_string(outside_) + " primitives ran outside of the steps");
     }
     add_other_threads();
+    tables_.counters_reason = recording_.counters_reason;
+    for (const auto& [name, sum] : recording_.counters) tables_.counters[name] = sum / steps_;
   }
 
   // Operators there call each other, so only the longest says something by itself.

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -70,6 +71,9 @@ struct ProfileTables {
   std::vector<LargeAllocation>
       allocations{};  ///< of it, the largest first, at most kMostAllocations
   std::vector<std::string> libraries{};
+  /// What the processor counted, of a step: cycles, instructions, cache_misses, ...
+  std::map<std::string, double> counters{};
+  std::string counters_reason{};  ///< why it counted nothing; empty where it did, or nobody asked
   std::vector<std::string> notes{};  ///< lines that could not be read, steps without a primitive
 };
 

@@ -132,6 +132,24 @@ double gap_without_faults(const OperatorRow& row, double bandwidth, double fault
   return std::min(gap, (bytes + written) / bandwidth);
 }
 
+std::string counters_text(const ProfileTables& tables) {
+  if (tables.counters.empty()) {
+    return tables.counters_reason.empty() ? "" : "none: " + tables.counters_reason;
+  }
+  std::vector<std::string> parts;
+  for (const auto& [name, count] : tables.counters)
+    parts.push_back(fmt::format("{} {:.4g}", name, count));
+  const auto ratio = [&](const char* above, const char* below, const char* what) {
+    const auto of = tables.counters.find(above);
+    const auto to = tables.counters.find(below);
+    if (of == tables.counters.end() || to == tables.counters.end() || to->second <= 0) return;
+    parts.push_back(fmt::format("{:.2f} {}", of->second / to->second, what));
+  };
+  ratio("instructions", "cycles", "instructions a cycle");
+  ratio("cache_misses", "cache_references", "of the cache references miss");
+  return join(parts, ", ") + " (a step, user mode)";
+}
+
 std::vector<std::string> remarks(const ProfileTables& tables) {
   std::vector<std::string> found;
   double reordering = 0;

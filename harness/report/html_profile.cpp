@@ -121,6 +121,8 @@ void add_facts(std::vector<PageFact>& facts, const Profile& profile) {
   std::vector<std::string> libraries;
   for (const std::string& library : tables.libraries) libraries.push_back(printable(library, 40));
   facts.push_back({"oneDNN that spoke", libraries.empty() ? "none" : join(libraries, ", ")});
+  const std::string counters = counters_text(tables);
+  if (!counters.empty()) facts.push_back({"hardware counters", printable(counters, 400)});
   facts.push_back({"rows", fmt::format("{} of operators alike, {} of primitives alike",
                                        tables.operators.size(), tables.primitives.size())});
   for (const Peak& peak : profile.peaks) {

@@ -97,6 +97,10 @@ std::string render_summary(const Profile& profile) {
   add_sums(text, "operator", by_operator(profile.tables), profile.tables);
   add_primitives(text, profile);
   text += "\n";
+  const std::string counters = counters_text(profile.tables);
+  if (!counters.empty()) {
+    text += wrap("counters " + printable(counters, 400), kColumns, 9) + "\n";
+  }
   for (const std::string& remark : remarks(profile.tables)) {
     text += wrap("note     " + printable(remark, 400), kColumns, 9) + "\n";
   }

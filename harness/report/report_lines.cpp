@@ -63,7 +63,7 @@ const Metric* headline_metric(const Result& run) {
 }
 
 std::string with_interval(const Interval& interval, const std::string& unit) {
-  const std::string center = format_quantity(interval.center, unit);
+  std::string center = format_quantity(interval.center, unit);
   if (!interval.low || !interval.high) return center;
   // The unit once, where it is the same.
   std::string low = format_quantity(*interval.low, unit);
@@ -74,7 +74,7 @@ std::string with_interval(const Interval& interval, const std::string& unit) {
 }
 
 std::string ratio_text(const Interval& ratio) {
-  const std::string center = ratio_digits(ratio.center);
+  std::string center = ratio_digits(ratio.center);
   if (!ratio.low || !ratio.high) return center;
   return fmt::format("{} [{}, {}]", center, ratio_digits(*ratio.low), ratio_digits(*ratio.high));
 }

@@ -117,6 +117,8 @@ json tables_json(const ProfileTables& tables) {
                                                   {"shapes", item.shapes}};
                                     })},
           {"libraries", tables.libraries},
+          {"counters", tables.counters},
+          {"counters_reason", tables.counters_reason},
           {"notes", tables.notes}};
 }
 
@@ -136,6 +138,11 @@ ProfileTables tables_from(const json& object) {
                            item.at("shapes")};
   });
   tables.libraries = object.at("libraries").get<std::vector<std::string>>();
+  // Since 1.1.0.
+  if (object.contains("counters")) {
+    tables.counters = object.at("counters").get<std::map<std::string, double>>();
+    tables.counters_reason = object.at("counters_reason");
+  }
   tables.notes = object.at("notes").get<std::vector<std::string>>();
   return tables;
 }

@@ -70,6 +70,8 @@ dnnl::algorithm algorithm_of(const std::string& name) {
   return found->second;
 }
 
+constexpr const char* kDense[] = {"", "a", "ab", "abc", "abcd", "abcde", "abcdef"};
+
 // Bit i of the mask is set where the operand has the result's extent, else it has 1.
 memory::desc operand_of(const std::vector<std::string>& words, const memory::desc& result) {
   if (words.size() < 3) refuse("operation", words.front());
@@ -78,7 +80,6 @@ memory::desc operand_of(const std::vector<std::string>& words, const memory::des
   for (std::size_t i = 0; i < extents.size(); ++i) {
     if ((mask >> i & 1) == 0) extents[i] = 1;
   }
-  static const char* const kDense[] = {"", "a", "ab", "abc", "abcd", "abcde", "abcdef"};
   if (extents.size() >= std::size(kDense)) refuse("operation", words.front());
   const std::string layout = words.size() > 3 ? words[3] : kDense[extents.size()];
   return describe(extents, words[1], layout);
