@@ -250,11 +250,23 @@ TEST_CASE("an ablation tells what one change brought", "[advice]") {
                        variant("focal", {"pooled", "fp32", custom}, 4, "pooled", 2),
                        variant("both", {"system", "bf16", custom}, 4, "focal", 2),
                        variant("bf16", {"pooled", "bf16", none}, 4, "pooled", 0)};
-  const MeasuredGains gains = measured_gains(ablation);
+  const MeasuredGains gains = measured_gains(std::span(&ablation, 1));
   REQUIRE(gains.size() == 2);
   CHECK(gains.at({"allocator", "pooled"}).center == Approx(2));
   CHECK(gains.at({"focal-loss", "custom"}).center == Approx(4));
   CHECK(gains.at({"focal-loss", "custom"}).low.value_or(0) == Approx(8 * (1 - 1 / 1.8)));
+
+  // Another process in which the second change brought nothing, and a third with half of it.
+  std::vector<Ablation> three(3, ablation);
+  three[1].variants[2] = variant("focal", {"pooled", "fp32", custom}, 8, "pooled", 1);
+  three[2].variants[2] = variant("focal", {"pooled", "fp32", custom}, 6, "pooled", 8.0 / 6);
+  const MeasuredGains together = measured_gains(three);
+  CHECK(together.at({"allocator", "pooled"}).center == Approx(2));
+  const Interval& focal = together.at({"focal-loss", "custom"});
+  CHECK(focal.center == Approx(2));
+  CHECK(focal.low.value_or(-1) == Approx(0));
+  CHECK(focal.high.value_or(-1) == Approx(4));
+  CHECK(focal.confidence == Approx(0.75));
 
   AdviceReport report;
   report.step_seconds = 10;

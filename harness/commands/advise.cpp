@@ -27,7 +27,10 @@ Options advise_options() {
                   "should bring, computed from the profile and from replays on this machine, and\n"
                   "the command that tries it. With --measured: what it brought, beside.",
                   "FILE [OPTIONS]");
-  options.add("measured", "an ablation that tried it: 'harness ablate' writes one", "ABLATION.json")
+  options
+      .add_list("measured",
+                "an ablation that tried it: 'harness ablate' writes one; may be repeated",
+                "ABLATION.json")
       .add("json", "the same as JSON")
       .allow_words("FILE");
   return options;
@@ -185,12 +188,14 @@ ExitCode advise_command(const Arguments& arguments) {
   report.profile_file = options.words().front();
   const Profile profile = read_profile(report.profile_file);
   report.profile_uuid = profile.identity.uuid;
-  if (const auto file = options.text("measured")) {
-    report.measured = measured_gains(read_ablation(*file, profile));
-    if (report.measured.empty()) {
-      report.notes.push_back(
-          "the ablation holds no variant that differs from another in one thing");
-    }
+  std::vector<Ablation> ablations;
+  for (const std::string& file : options.texts("measured")) {
+    ablations.push_back(read_ablation(file, profile));
+  }
+  report.measured = measured_gains(ablations);
+  report.ablations = ablations.size();
+  if (!ablations.empty() && report.measured.empty()) {
+    report.notes.push_back("no ablation holds a variant that differs from another in one thing");
   }
   const RunRequest request = request_from_result(profile);
   RunPlan plan = make_plan(request, home_folder());

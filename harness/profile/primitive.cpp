@@ -164,6 +164,10 @@ bool is_blocked(const TensorLayout& tensor) {
                      [](unsigned char c) { return std::isupper(c) != 0; });
 }
 
+std::string pass_name(const std::string& kind, const std::string& direction) {
+  return direction.empty() || direction == "undef" ? kind : kind + " " + direction;
+}
+
 bool is_reference_implementation(std::string_view implementation) {
   // "ref:any", "ref_int8:any", "simple:any": loops without vectors, except for reorders, where
   // `simple` is a family of fast ones.

@@ -66,6 +66,9 @@ std::optional<double> bytes_of_type(std::string_view type);
 /// Whether its layout has blocks, as those of packed weights have: ABcd16b16a.
 bool is_blocked(const TensorLayout& tensor);
 
+/// "convolution backward_data"; "reorder" for a kind that has no direction.
+std::string pass_name(const std::string& kind, const std::string& direction);
+
 /// One that oneDNN falls back to where it has nothing better.
 bool is_reference_implementation(std::string_view implementation);
 

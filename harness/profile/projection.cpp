@@ -71,11 +71,6 @@ std::vector<OtherTime> other_times(const ProfileTables& tables, double recording
   return list;
 }
 
-std::string kind_of(const Primitive& primitive) {
-  if (primitive.direction.empty() || primitive.direction == "undef") return primitive.kind;
-  return primitive.kind + " " + primitive.direction;
-}
-
 /// Replayed seconds over recorded ones, of those tasks that were replayed; empty for none.
 std::optional<double> slowdown_of(const std::vector<ReplayTask>& tasks,
                                   const std::vector<std::optional<double>>& seconds) {
@@ -170,7 +165,7 @@ class Projector {
   void add_task(std::size_t index) {
     const ReplayTask& task = model_.tasks[index];
     const bool replayed = rounds_.front().seconds[index].has_value();
-    Part& part = part_of(kind_of(task.primitive), replayed);
+    Part& part = part_of(pass_name(task.primitive.kind, task.primitive.direction), replayed);
     part.sums.calls += task.calls;
     part.sums.recorded_seconds += task.recorded_seconds;
     for (std::size_t i = 0; i < rounds_.size(); ++i) {

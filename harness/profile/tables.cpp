@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "harness/base/text.hpp"
 #include "harness/profile/verbose_log.hpp"
 #include "harness/stats/stats.hpp"
 
@@ -263,7 +264,7 @@ class Tabulator {
     if (longest == others.end()) return;
     tables_.notes.push_back(
         std::to_string(others.size()) + " kinds of operators ran on other threads, the longest " +
-        longest->first + ": " + std::to_string(longest->second / steps_) + " s a step");
+        longest->first + ": " + format_quantity(longest->second / steps_, "s") + " a step");
   }
 
   // The owners are places in the list of operators, so they move with it.

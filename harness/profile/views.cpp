@@ -161,7 +161,7 @@ std::vector<std::string> remarks(const ProfileTables& tables) {
     created += row.created;
     if (row.primitive.kind == "reorder") reordering += row.seconds;
     if (is_reference_implementation(row.primitive.implementation)) {
-      slow[row.primitive.kind + " " + row.primitive.direction + " as " +
+      slow[pass_name(row.primitive.kind, row.primitive.direction) + " as " +
            row.primitive.implementation] += row.seconds;
     }
   }

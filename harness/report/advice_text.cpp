@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "harness/base/text.hpp"
 #include "harness/report/verdict.hpp"
+#include "harness/stats/stats.hpp"
 
 namespace harness {
 namespace {
@@ -36,6 +38,34 @@ std::vector<AdvisedChange> changes_between(const VariantSettings& from, const Va
 
 /// Seconds that a speed-up saves of `before`.
 double saved(double before, double speedup) { return before * (1 - 1 / speedup); }
+
+MeasuredGains gains_of(const Ablation& ablation) {
+  MeasuredGains gains;
+  for (const Variant& variant : ablation.variants) {
+    const Speedup& speedup = variant.to_previous;
+    const Variant* before = find_variant(ablation, speedup.to);
+    if (before == nullptr || !speedup.value || !before->median_seconds) continue;
+    const auto changes = changes_between(before->settings, variant.settings);
+    if (changes.size() != 1) continue;
+    const Interval& ratio = *speedup.value;
+    Interval gain{saved(*before->median_seconds, ratio.center), {}, {}, ratio.confidence};
+    if (ratio.low) gain.low = saved(*before->median_seconds, *ratio.low);
+    if (ratio.high) gain.high = saved(*before->median_seconds, *ratio.high);
+    gains.emplace(changes.front(), gain);
+  }
+  return gains;
+}
+
+/// The middle of several processes' gains.
+Interval together(const std::vector<Interval>& gains) {
+  if (gains.size() == 1) return gains.front();
+  std::vector<double> centers;
+  for (const Interval& gain : gains) centers.push_back(gain.center);
+  const auto [least, greatest] = std::minmax_element(centers.begin(), centers.end());
+  // All lie on one side of the true median by chance once in 2^(n-1).
+  const double confidence = 1 - std::ldexp(1.0, 1 - static_cast<int>(centers.size()));
+  return {median(centers), *least, *greatest, confidence};
+}
 
 json optional_json(const std::optional<double>& value) { return value ? json(*value) : json(); }
 
@@ -93,25 +123,22 @@ std::string tried_lines(const AdviceReport& report) {
         format_quantity(gain.center, "s"), interval,
         known && gain.center > 0 ? fmt::format("{:.2f}", found->second / gain.center) : "-");
   }
+  if (report.ablations > 1) {
+    text += fmt::format("measured: the median of {} ablations [the least, the greatest]\n",
+                        report.ablations);
+  }
   return text;
 }
 
 }  // namespace
 
-MeasuredGains measured_gains(const Ablation& ablation) {
-  MeasuredGains gains;
-  for (const Variant& variant : ablation.variants) {
-    const Speedup& speedup = variant.to_previous;
-    const Variant* before = find_variant(ablation, speedup.to);
-    if (before == nullptr || !speedup.value || !before->median_seconds) continue;
-    const auto changes = changes_between(before->settings, variant.settings);
-    if (changes.size() != 1) continue;
-    const Interval& ratio = *speedup.value;
-    Interval gain{saved(*before->median_seconds, ratio.center), {}, {}, ratio.confidence};
-    if (ratio.low) gain.low = saved(*before->median_seconds, *ratio.low);
-    if (ratio.high) gain.high = saved(*before->median_seconds, *ratio.high);
-    gains.emplace(changes.front(), gain);
+MeasuredGains measured_gains(std::span<const Ablation> ablations) {
+  std::map<AdvisedChange, std::vector<Interval>> all;
+  for (const Ablation& ablation : ablations) {
+    for (const auto& [change, gain] : gains_of(ablation)) all[change].push_back(gain);
   }
+  MeasuredGains gains;
+  for (const auto& [change, found] : all) gains.emplace(change, together(found));
   return gains;
 }
 

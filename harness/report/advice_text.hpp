@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,12 +14,14 @@
 
 namespace harness {
 
-/// What changing one thing brought in an ablation: seconds a step, from the ratio of turns side by
-/// side and the median of the slower side.
+/// What changing one thing brought: seconds a step, from the ratio of turns side by side and the
+/// median of the slower side.
 using MeasuredGains = std::map<AdvisedChange, Interval>;
 
-/// Of each variant that differs from the one it builds on in one thing.
-MeasuredGains measured_gains(const Ablation& ablation);
+/// Of each variant that differs from the one it builds on in one thing. A gain that several
+/// ablations tell of is the median of theirs, from the least to the greatest: where memory lies
+/// differs from process to process, which no interval of a single one knows of.
+MeasuredGains measured_gains(std::span<const Ablation> ablations);
 
 struct AdviceReport {
   std::string profile_file{};
@@ -26,6 +29,7 @@ struct AdviceReport {
   double step_seconds = 0;
   std::vector<Advice> advice{};
   MeasuredGains measured{};   ///< empty: not tried
+  std::size_t ablations = 0;  ///< that it was measured by
   std::string try_command{};  ///< measures all that can be tried at once; may be empty
   std::vector<std::string> notes{};
 };

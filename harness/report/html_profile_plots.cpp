@@ -19,9 +19,9 @@ std::string share_text(double seconds, double step_seconds) {
 }
 
 std::string bar_name(const PrimitiveSum& sum) {
-  std::string name = sum.kind;
-  for (const std::string* part : {&sum.direction, &sum.type, &sum.implementation}) {
-    if (!part->empty() && *part != "undef") name += " " + *part;
+  std::string name = pass_name(sum.kind, sum.direction);
+  for (const std::string* part : {&sum.type, &sum.implementation}) {
+    if (!part->empty()) name += " " + *part;
   }
   return printable(name, 80);
 }

@@ -59,7 +59,7 @@ std::vector<Work> primitive_work(const ProfileTables& tables, std::set<std::stri
     const Primitive& p = row.primitive;
     Work work;
     const std::string direction = p.direction.starts_with("forward") ? "forward" : p.direction;
-    work.series = p.kind + (direction.empty() || direction == "undef" ? "" : " " + direction);
+    work.series = pass_name(p.kind, direction);
     work.seconds = row.seconds;
     work.flops = row.flops.value_or(0) * row.calls;
     work.bytes = row.bytes.value_or(0) * row.calls;

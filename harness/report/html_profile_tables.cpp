@@ -150,8 +150,7 @@ PageTable primitive_rows(const ProfileTables& tables, const Cells& cells) {
     const Primitive& p = row.primitive;
     const bool owned = row.owner && *row.owner < tables.operators.size();
     table.rows.push_back(
-        {Cells::text(p.direction == "undef" ? p.kind : p.kind + " " + p.direction, 80),
-         Cells::implementation(p.implementation),
+        {Cells::text(pass_name(p.kind, p.direction), 80), Cells::implementation(p.implementation),
          Cells::text(owned ? tables.operators[*row.owner].module : "", 120),
          Cells::count(row.calls), Cells::time(row.seconds), cells.share(row.seconds),
          Cells::rate(row.flops.value_or(0) * row.calls, row.bytes.value_or(0) * row.calls,

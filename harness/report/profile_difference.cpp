@@ -42,9 +42,8 @@ class Rows {
 
 /// What it computes: forward passes for training and for inference are the same work.
 std::string work_of(const PrimitiveSum& sum) {
-  std::string text = sum.kind;
-  const std::string direction = sum.direction.starts_with("forward") ? "forward" : sum.direction;
-  if (!direction.empty() && direction != "undef") text += " " + direction;
+  std::string text =
+      pass_name(sum.kind, sum.direction.starts_with("forward") ? "forward" : sum.direction);
   if (!sum.type.empty()) text += " " + sum.type;
   return text;
 }

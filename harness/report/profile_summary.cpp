@@ -71,7 +71,7 @@ void add_primitives(std::string& text, const Profile& profile) {
   text += "\n" + fmt::format(kRow, "primitive", "implementation", "calls", "time", "share", "rate");
   for (std::size_t i = 0; i < std::min(sums.size(), kMostRows); ++i) {
     const PrimitiveSum& sum = sums[i];
-    text += fmt::format(kRow, printable(sum.kind + " " + sum.direction + " " + sum.type, 34),
+    text += fmt::format(kRow, printable(pass_name(sum.kind, sum.direction) + " " + sum.type, 34),
                         printable(sum.implementation, 24), fmt::format("{:.0f}", sum.calls),
                         format_quantity(sum.seconds, "s"), share(sum.seconds, profile.tables),
                         sum.flops > 0 ? rate(sum.flops, sum.seconds, "FLOP/s")

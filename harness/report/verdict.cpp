@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 #include "harness/base/text.hpp"
@@ -23,13 +24,17 @@ std::string setting_text(const Settings& settings, const char* key) {
 
 std::string kernels_text(const KernelSet& kernels) {
   if (kernels.empty()) return "none";
-  const std::string& first = kernels.begin()->second;
-  const bool same = std::all_of(kernels.begin(), kernels.end(),
-                                [&](const auto& item) { return item.second == first; });
-  if (same) return printable(first, 40);
-  std::vector<std::string> parts;
-  for (const auto& [name, implementation] : kernels) parts.push_back(name + "=" + implementation);
-  return printable(join(parts, ","), 90);
+  std::map<std::string, std::size_t> users;
+  for (const auto& [name, implementation] : kernels) ++users[implementation];
+  const auto most =
+      std::max_element(users.begin(), users.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  std::vector<std::string> others;
+  for (const auto& [name, implementation] : kernels) {
+    if (implementation != most->first) others.push_back(name + "=" + implementation);
+  }
+  if (others.empty()) return printable(most->first, 40);
+  return printable(most->first + " except " + join(others, ","), 120);
 }
 
 std::string data_text(const std::optional<Artifact>& data) {

@@ -11,7 +11,8 @@ namespace harness {
 /// The effective setting `key`, safe to print; "-" where there is none.
 std::string setting_text(const Settings& settings, const char* key);
 
-/// "custom" where all operators take the same, else each with its own; "none" without any.
+/// What most operators take, and those that do not: "reference except focal-loss=custom"; "none"
+/// without any.
 std::string kernels_text(const KernelSet& kernels);
 
 /// The data's name and, where there are any, the boxes that were changed; empty without data.
