@@ -94,15 +94,23 @@ TEST_CASE("nothing is advised that cannot be had", "[advice]") {
 
 TEST_CASE("memory that is asked for anew is worth its page faults", "[advice]") {
   ProfileTables made = tables();
-  made.operators[1].page_faults = 300'000;
+  made.operators.push_back(row("forward", "body", "aten::mul", 2));
+  OperatorRow& one = made.operators.back();
+  one.bytes = 3 * 300'000 * 4096.0;
+  one.page_faults = 300'000;
   AdviceFacts known = facts();
   known.allocator = "system";
   known.possible = {{"allocator", "pooled"}};
   const auto all = advise(made, known);
   CHECK(expected(all, "memory") == Approx(0.3));
   CHECK(find_advice(all, "memory")->change == AdvisedChange{"allocator", "pooled"});
+  // No more than it took beyond moving its bytes, however much a fault costs.
+  known.fault_seconds = 1;
+  CHECK(expected(advise(made, known), "memory") ==
+        Approx(2 - 4 * 300'000 * 4096.0 / known.copy_bandwidth));
   // Less than one percent of the step is not worth a word.
-  made.operators[1].page_faults = 99'000;
+  known.fault_seconds = facts().fault_seconds;
+  one.page_faults = 99'000;
   CHECK(advise(made, known).empty());
 }
 

@@ -57,6 +57,8 @@ TEST_CASE("quantities are shown in the unit a person expects", "[base]") {
 
 TEST_CASE("hostile text cannot drive the terminal", "[base]") {
   CHECK(printable("a\x1b[31mb\n") == "a\\x1b[31mb\\x0a");
+  CHECK(printable("a\xc2\x9b"
+                  "31mb \xc2\xa0 \xc3\xa9") == "a\\x9b31mb \xc2\xa0 \xc3\xa9");
   CHECK(printable(std::string(1000, 'x'), 10) == "xxxxxxxxxx...");
 }
 

@@ -82,7 +82,26 @@ TEST_CASE("a profile whose tables do not add up is not valid", "[profile]") {
   CHECK(code_with("/profile/primitives/0/operator", 7) == 3);
   CHECK(code_with("/profile/overhead/center", 2) == 3);
   CHECK(code_with("/profile/operators/0/calls", "many") == 3);
+  CHECK(code_with("/profile/operators/0/self_seconds", 1e308) == 3);
   CHECK(code_with("/profile/surprise", 1) == 3);
+}
+
+TEST_CASE("profiles of before counters, and with half of what they say, are read", "[profile]") {
+  const TemporaryFolder out;
+  REQUIRE(run_harness(profile_null(out.path())).code == 0);
+  const fs::path file = only_file(out.path(), ".json");
+  json changed = read_json(file);
+  changed["profile"].erase("counters_reason");
+  rewrite(file, changed);
+  CHECK(run_harness({"validate", file.string()}).code == 0);
+  changed["profile"].erase("counters");
+  changed["profile"]["counters_reason"] = "hidden";
+  rewrite(file, changed);
+  CHECK(run_harness({"validate", file.string()}).code == 0);
+  changed["profile"].erase("counters_reason");
+  changed["schema_version"] = "1.0.0";
+  rewrite(file, changed);
+  CHECK(run_harness({"validate", file.string()}).code == 0);
 }
 
 TEST_CASE("profile refuses what it cannot do, before anything is measured", "[profile]") {

@@ -146,7 +146,7 @@ TEST_CASE("a profile without primitives has nothing to replay", "[projection]") 
 TEST_CASE("rounds before Ctrl-C count", "[projection]") {
   const Profiled profile({"--set", "step-ms=50"});
   Process process(profile.project({"--json", "--no-measure", "--rounds", "100"}));
-  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  std::this_thread::sleep_for(std::chrono::milliseconds(3000));
   process.signal(SIGINT);
   const Outcome outcome = process.wait();
   CAPTURE(outcome.out, outcome.err);

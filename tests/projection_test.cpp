@@ -328,6 +328,21 @@ TEST_CASE("primitives become problems of benchdnn", "[projection]") {
             problem + "\n");
   CHECK(files.at("matmul") ==
         "# 10 a step\n--reset --dt=bf16:bf16:f32 --stag=ba --wtag=ab --dtag=ab 256x49:49x2304\n");
+  // A line is read as options, and a profile is what somebody wrote.
+  for (const char* text :
+       {"1x1\n--batch=/etc/passwd", "1x1 --mode=F", "-v1", "1x1#", "--batch=x"}) {
+    Primitive primitive = simple("reorder", "2x2");
+    primitive.problem = text;
+    CHECK(benchdnn_files({{.primitive = primitive}}).empty());
+    primitive.problem = "2x2";
+    primitive.tensors[0].layout = text;
+    CHECK(benchdnn_files({{.primitive = primitive}}).empty());
+    primitive.tensors[0].layout = "ab";
+    primitive.attributes = text;
+    CHECK(benchdnn_files({{.primitive = primitive}}).empty());
+    primitive.attributes = "attr-scratchpad:user ";
+    CHECK(benchdnn_files({{.primitive = primitive}}).size() == 1);
+  }
   CHECK(files.at("reorder") ==
         "# 7 a step\n--reset --sdt=f32 --ddt=f32 --stag=acdb --dtag=Acdb32a 128x64x3x3\n");
 }

@@ -56,6 +56,8 @@ std::vector<TensorLayout> of_convolution(const std::string& type, const std::str
 
 bool has_bf16() { return dnnl::get_effective_cpu_isa() >= dnnl::cpu_isa::avx512_core_bf16; }
 
+constexpr harness::ReplaySizes kSizes{.cache_bytes = 0, .most_bytes = std::size_t{1} << 28};
+
 constexpr const char* kDense = "mb1_ic64oc32_ih21oh21kh3sh1dh0ph1_iw17ow17kw3sw1dw0pw1";
 constexpr const char* kStrided = "mb2_ic24oc40_ih15oh8kh3sh2dh0ph1_iw14ow7kw3sw2dw0pw1";
 constexpr const char* kGrouped = "g8mb1_ic64oc64_ih13oh13kh3sh1dh0ph1_iw13ow13kw3sw1dw0pw1";
@@ -64,7 +66,7 @@ constexpr const char* kPointwise = "mb1_ic64oc48_ih9oh9kh1sh1dh0ph0_iw9ow9kw1sw1
 }  // namespace
 
 TEST_CASE("a primitive that is replayed is the one that was recorded", "[replay]") {
-  const auto replayer = harness::workloads::make_replayer(2);
+  const auto replayer = harness::workloads::make_replayer(2, kSizes);
   std::vector<Primitive> all;
   for (const char* problem : {kDense, kStrided, kGrouped, kPointwise}) {
     all.push_back(made("convolution", "forward_training", of_convolution("f32", "f32"), problem));
@@ -108,7 +110,7 @@ TEST_CASE("a primitive that is replayed is the one that was recorded", "[replay]
 }
 
 TEST_CASE("a grouped convolution of ours is replayed by our kernel, else by oneDNN's", "[replay]") {
-  const auto replayer = harness::workloads::make_replayer(2);
+  const auto replayer = harness::workloads::make_replayer(2, kSizes);
   for (const char* direction : {"forward_training", "backward_data", "backward_weights"}) {
     CAPTURE(direction);
     const Primitive grouped =
@@ -125,7 +127,7 @@ TEST_CASE("a grouped convolution of ours is replayed by our kernel, else by oneD
 }
 
 TEST_CASE("what cannot be replayed is said", "[replay]") {
-  const auto replayer = harness::workloads::make_replayer(2);
+  const auto replayer = harness::workloads::make_replayer(2, kSizes);
   const auto refused = [&](const Primitive& primitive, const std::string& library = "oneDNN") {
     try {
       replayer->prepare(primitive, library);
@@ -166,8 +168,67 @@ TEST_CASE("what cannot be replayed is said", "[replay]") {
             .find("extents") != std::string::npos);
 }
 
+TEST_CASE("what a hostile profile asks for is refused before a library is asked", "[replay]") {
+  const auto replayer = harness::workloads::make_replayer(2, kSizes);
+  const auto refused = [&](const Primitive& primitive, const std::string& library = "oneDNN") {
+    try {
+      replayer->prepare(primitive, library);
+    } catch (const harness::Error& error) {
+      return error.why();
+    }
+    return std::string("prepared");
+  };
+  const auto convolution = [](const std::string& problem,
+                              const std::string& direction = "forward_training") {
+    return made("convolution", direction, of_convolution("f32", "undef"), problem);
+  };
+  const std::string none = "no convolution has such extents";
+  CHECK(refused(convolution("mb2147483648_ic2147483648oc2147483648_ih2147483648oh1kh1sh1dh0ph0")) ==
+        none);
+  CHECK(refused(convolution("mb1_ic64oc32_ih21oh21kh3sh0dh0ph1")) == none);
+  CHECK(refused(convolution("mb1_ic64oc32_ih21oh21kh3sh1dh0ph2147483647")) ==
+        "no convolution has such dilations or padding");
+  for (const char* problem : {"mb1_ic64oc32_ih21oh0kh3sh1dh0ph1",
+                              "mb1_ic64oc32_ih21oh21kh3sh1dh0ph4611686018427387904"}) {
+    CHECK(refused(convolution(problem)) == "the problem is no convolution's");
+  }
+  CHECK(refused(convolution("mb1073741824_ic1073741824oc8_ih8oh8kh1sh1dh0ph0")) ==
+        "no tensor has such extents");
+  CHECK(refused(convolution("g8mb1_ic64oc4_ih8oh8kh1sh1dh0ph0")) == "no tensor has such extents");
+  CHECK(refused(convolution("mb64_ic256oc8_ih512oh512kh1sh1dh0ph0")).find("MiB") !=
+        std::string::npos);
+  CHECK(refused(convolution("mb64_ic256oc256_ih512oh512kh3sh1dh0ph1"), "harness").find("MiB") !=
+        std::string::npos);
+  for (const char* problem :
+       {"4611686018427388928", "100000x100000", "4294967296x4294967296", "0x3"}) {
+    INFO(problem);
+    CHECK(refused(made("reorder", "undef",
+                       {{"src", "f32", "ab", false}, {"dst", "f32", "ba", false}}, problem)) !=
+          "prepared");
+  }
+  CHECK(refused(made(
+            "matmul", "undef",
+            {{"src", "f32", "ab", false}, {"wei", "f32", "ab", false}, {"dst", "f32", "ab", false}},
+            "100000x100000:100000x100000")) != "prepared");
+  // Tensors that are missing, and types that are none.
+  for (const char* direction : {"forward_training", "backward_data", "backward_weights"}) {
+    for (std::size_t missing = 0; missing < 4; ++missing) {
+      Primitive primitive = convolution(kDense, direction);
+      if (missing == 2) primitive.tensors.clear();  // the bias may well be missing, so: all of them
+      if (missing != 2)
+        primitive.tensors.erase(primitive.tensors.begin() + static_cast<long>(missing));
+      INFO(direction << " without " << missing);
+      CHECK(refused(primitive) != "prepared");
+      primitive.tensors = {{"src", "undef", "", false}};
+      CHECK(refused(primitive, "harness") != "prepared");
+    }
+  }
+  CHECK(refused(made("convolution", "forward_inference", of_convolution("f32", "undef"), kDense,
+                     "attr-post-ops:binary_add:f32:1e30 ")) == "mask '1e30' is not known");
+}
+
 TEST_CASE("replays read small numbers and never the same memory twice in a row", "[replay]") {
-  harness::kernels::ReplayMemory memory;
+  harness::kernels::ReplayMemory memory(0, kSizes.most_bytes);
   const std::size_t bytes = 1 << 20;
   memory.reserve(bytes);
   const auto* first = static_cast<const float*>(memory.input(bytes));

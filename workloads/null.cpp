@@ -43,6 +43,8 @@ double up_to(double most, const std::string& key, double value) {
 /// A step of one operator, which runs one primitive for as long as the phase "work" takes.
 class NullRecorder : public StepRecorder {
  public:
+  explicit NullRecorder(bool bf16) : type_(bf16 ? "bf16" : "f32") {}
+
   void begin_step() override { step_ = open(ScopeKind::kStep, "step", -1); }
   void end_step() override { close(step_); }
   void phase_begin(const char* name) override {
@@ -52,8 +54,8 @@ class NullRecorder : public StepRecorder {
   void phase_end(const char* /*name*/) override {
     const RecordedScope& slept = recording_.scopes[static_cast<std::size_t>(operator_)];
     const double ms = static_cast<double>(now() - slept.begin_ns) * 1e-6;
-    recording_.log += "onednn_verbose,exec,cpu,reorder,null,undef,src_f32::blocked:a::f0,,,1000," +
-                      std::to_string(ms) + "\n";
+    recording_.log += "onednn_verbose,exec,cpu,reorder,null,undef,src_f32::blocked:a::f0 dst_" +
+                      type_ + "::blocked:a::f0,,,1000," + std::to_string(ms) + "\n";
     close(operator_);
     close(phase_);
   }
@@ -80,18 +82,21 @@ class NullRecorder : public StepRecorder {
     recording_.log += "#scope- " + std::to_string(index) + "\n";
   }
 
+  std::string type_;
   Recording recording_{};
   std::int64_t step_ = -1, phase_ = -1, operator_ = -1;
 };
 
-/// Sleeps for as long as a step does, whatever the primitive.
+/// Sleeps for as long as a step of the primitive's precision does.
 class NullReplayer : public Replayer {
  public:
-  explicit NullReplayer(double milliseconds) : milliseconds_(milliseconds) {}
+  NullReplayer(double milliseconds, double bf16_speedup)
+      : milliseconds_(milliseconds), bf16_speedup_(bf16_speedup) {}
   std::unique_ptr<PreparedPrimitive> prepare(const Primitive& primitive,
                                              const std::string& /*library*/) override {
     if (primitive.kind != "reorder") throw Error("null", "has no " + primitive.kind);
-    return std::make_unique<Sleep>(milliseconds_);
+    const bool bf16 = !primitive.tensors.empty() && primitive.tensors.back().type == "bf16";
+    return std::make_unique<Sleep>(bf16 ? milliseconds_ / bf16_speedup_ : milliseconds_);
   }
   std::string library() const override { return "null"; }
 
@@ -111,6 +116,7 @@ class NullReplayer : public Replayer {
   };
 
   double milliseconds_;
+  double bf16_speedup_;
 };
 
 class NullWorkload : public Workload {
@@ -189,13 +195,17 @@ class NullWorkload : public Workload {
 
   std::unique_ptr<StepRecorder> recorder(const WorkloadContext& context) override {
     if (context.settings.at("recordable") == "no") return nullptr;
-    return std::make_unique<NullRecorder>();
+    return std::make_unique<NullRecorder>(context.precision == "bf16");
   }
 
-  std::unique_ptr<Replayer> replayer(const WorkloadContext& context) override {
+  std::unique_ptr<Replayer> replayer(const WorkloadContext& context,
+                                     const ReplaySizes& /*sizes*/) override {
     if (context.settings.at("recordable") == "no") return nullptr;
-    estimate_memory(context);
-    return std::make_unique<NullReplayer>(times_ms_.front() / speedup_);
+    WorkloadContext in_fp32 = context;
+    in_fp32.precision = "fp32";
+    estimate_memory(in_fp32);
+    const double bf16 = number("bf16-speedup", context.settings.at("bf16-speedup"));
+    return std::make_unique<NullReplayer>(times_ms_.front() / speedup_, bf16);
   }
 
   Cost cost() const override { return {flops_ / 3, flops_, flops_, 0, "fp32"}; }

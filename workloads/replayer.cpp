@@ -13,14 +13,30 @@ namespace {
 
 using Extents = std::vector<std::int64_t>;
 
+/// Beyond what any model has, and small enough for a product of two of them.
+constexpr std::int64_t kMostExtent = std::int64_t{1} << 30;
+/// Times what blocks of a layout add to it and eight bytes it is still a number.
+constexpr std::int64_t kMostElements = std::int64_t{1} << 42;
+
 Extents extents_of(const std::string& text) {
   Extents extents;
   for (const std::string& part : split(text, 'x')) {
     const auto number = parse_integer(part);
-    if (!number || *number < 1) throw std::invalid_argument("the problem has no such extents");
+    if (!number) throw std::invalid_argument("the problem has no such extents");
     extents.push_back(*number);
   }
   return extents;
+}
+
+/// A profile is what somebody wrote. Throws std::invalid_argument.
+void check_extents(const Extents& extents) {
+  std::int64_t elements = 1;
+  for (const std::int64_t extent : extents) {
+    if (extent < 1 || extent > kMostExtent || elements > kMostElements / extent) {
+      throw std::invalid_argument("no tensor has such extents");
+    }
+    elements *= extent;
+  }
 }
 
 void set_convolution(const std::string& problem, kernels::PrimitiveForm& form,
@@ -29,6 +45,16 @@ void set_convolution(const std::string& problem, kernels::PrimitiveForm& form,
   if (!parsed) throw std::invalid_argument("the problem is no convolution's");
   const auto of = [&](const char* name) { return parsed->of(name); };
   if (of("id") > 1 || of("kd") > 1) throw std::invalid_argument("has three dimensions");
+  for (const char* name : {"g", "mb", "ic", "oc", "ih", "iw", "oh", "ow", "kh", "kw", "sh", "sw"}) {
+    if (of(name) < 1 || of(name) > kMostExtent) {
+      throw std::invalid_argument("no convolution has such extents");
+    }
+  }
+  for (const char* name : {"dh", "dw", "ph", "pw"}) {
+    if (of(name) < 0 || of(name) > kMostExtent) {
+      throw std::invalid_argument("no convolution has such dilations or padding");
+    }
+  }
   const std::int64_t groups = of("g");
   extents["src"] = {of("mb"), of("ic"), of("ih"), of("iw")};
   extents["dst"] = {of("mb"), of("oc"), of("oh"), of("ow")};
@@ -68,6 +94,7 @@ kernels::PrimitiveForm form_of(const Primitive& primitive) {
   } else if (primitive.kind == "reorder") {
     extents["src"] = extents["dst"] = extents_of(primitive.problem);
   }
+  for (const auto& [name, found] : extents) check_extents(found);
   for (const TensorLayout& tensor : primitive.tensors) {
     const auto found = extents.find(tensor.name);
     if (tensor.type == "undef" || found == extents.end()) continue;
@@ -96,7 +123,13 @@ kernels::PrimitiveForm own_form_of(const Primitive& primitive) {
 class Prepared final : public PreparedPrimitive {
  public:
   explicit Prepared(std::unique_ptr<kernels::Replay> replay) : replay_(std::move(replay)) {}
-  double run() override { return replay_->run(); }
+  double run() override {
+    try {
+      return replay_->run();
+    } catch (const std::exception& error) {
+      throw Error("replay", reason(error));
+    }
+  }
   std::string implementation() const override { return replay_->implementation(); }
 
  private:
@@ -105,17 +138,19 @@ class Prepared final : public PreparedPrimitive {
 
 class TorchReplayer final : public Replayer {
  public:
-  explicit TorchReplayer(int threads) : threads_(threads) {}
+  TorchReplayer(int threads, const ReplaySizes& sizes)
+      : threads_(threads), memory_(sizes.cache_bytes, sizes.most_bytes) {}
 
   std::unique_ptr<PreparedPrimitive> prepare(const Primitive& primitive,
                                              const std::string& library) override {
     try {
-      if (library != "harness") {
-        return std::make_unique<Prepared>(kernels::make_onednn_replay(form_of(primitive), memory_));
-      }
-      return std::make_unique<Prepared>(own(own_form_of(primitive)));
-    } catch (const std::invalid_argument& error) {
-      throw Error(primitive.kind + " " + primitive.problem, error.what());
+      const bool ours = library == "harness";
+      const kernels::PrimitiveForm form = ours ? own_form_of(primitive) : form_of(primitive);
+      check_sizes(form);
+      return std::make_unique<Prepared>(ours ? own(form)
+                                             : kernels::make_onednn_replay(form, memory_));
+    } catch (const std::exception& error) {
+      throw Error(primitive.kind + " " + primitive.problem, reason(error));
     }
   }
 
@@ -124,6 +159,15 @@ class TorchReplayer final : public Replayer {
   }
 
  private:
+  // Before a library is asked what it would make of them.
+  void check_sizes(const kernels::PrimitiveForm& form) const {
+    for (const auto& [name, tensor] : form.tensors) {
+      std::size_t elements = 1;
+      for (const std::int64_t extent : tensor.extents) elements *= static_cast<std::size_t>(extent);
+      memory_.check(elements * 4);
+    }
+  }
+
   std::unique_ptr<kernels::Replay> own(const kernels::PrimitiveForm& form) {
     try {
       return kernels::make_own_convolution_replay(form, threads_, memory_);
@@ -134,13 +178,13 @@ class TorchReplayer final : public Replayer {
   }
 
   int threads_;
-  kernels::ReplayMemory memory_{};
+  kernels::ReplayMemory memory_;
 };
 
 }  // namespace
 
-std::unique_ptr<Replayer> make_replayer(int threads) {
-  return std::make_unique<TorchReplayer>(threads);
+std::unique_ptr<Replayer> make_replayer(int threads, const ReplaySizes& sizes) {
+  return std::make_unique<TorchReplayer>(threads, sizes);
 }
 
 }  // namespace harness::workloads

@@ -8,6 +8,6 @@
 namespace harness::workloads {
 
 /// With `threads`, which have to be those of the process by then.
-std::unique_ptr<Replayer> make_replayer(int threads);
+std::unique_ptr<Replayer> make_replayer(int threads, const ReplaySizes& sizes);
 
 }  // namespace harness::workloads

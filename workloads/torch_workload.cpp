@@ -43,10 +43,11 @@ std::unique_ptr<StepRecorder> TorchWorkload::recorder(const WorkloadContext& /*c
   return make_step_recorder();
 }
 
-std::unique_ptr<Replayer> TorchWorkload::replayer(const WorkloadContext& context) {
+std::unique_ptr<Replayer> TorchWorkload::replayer(const WorkloadContext& context,
+                                                  const ReplaySizes& sizes) {
   kernels::use_allocator(context.allocator);
   kernels::set_threads(context.threads);
-  return make_replayer(context.threads);
+  return make_replayer(context.threads, sizes);
 }
 
 Check relative_error(const std::string& name, const at::Tensor& actual, const at::Tensor& expected,

@@ -16,7 +16,8 @@ class TorchWorkload : public Workload {
   std::optional<double> memory_in_use_bytes() const final;
   std::map<std::string, std::string> software() const final;
   std::unique_ptr<StepRecorder> recorder(const WorkloadContext& context) final;
-  std::unique_ptr<Replayer> replayer(const WorkloadContext& context) final;
+  std::unique_ptr<Replayer> replayer(const WorkloadContext& context,
+                                     const ReplaySizes& sizes) final;
 
  protected:
   /// Builds model, data in memory and optimiser, with the allocator and the threads of the context.

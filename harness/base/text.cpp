@@ -167,12 +167,19 @@ std::string wrap(std::string_view text, std::size_t columns, std::size_t indent)
 
 std::string printable(std::string_view text, std::size_t limit) {
   std::string out;
-  for (const char c : text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
     const auto byte = static_cast<unsigned char>(c);
     // Not within a character of several bytes, unless there is no end to it.
     const bool continues = (byte & 0xC0) == 0x80 && out.size() < limit + 3;
     if (out.size() >= limit && !continues) return out + "...";
-    if (byte < 0x20 || byte == 0x7f) {
+    // U+0080 to U+009F, two bytes in UTF-8, are control characters too.
+    const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0U;
+    const bool control_pair = byte == 0xC2 && next >= 0x80 && next < 0xA0;
+    if (control_pair) {
+      out += fmt::format("\\x{:02x}", next);
+      ++i;
+    } else if (byte < 0x20 || byte == 0x7f) {
       out += fmt::format("\\x{:02x}", byte);
     } else {
       out += c;

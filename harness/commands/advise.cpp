@@ -12,7 +12,9 @@
 #include "harness/commands/replay_session.hpp"
 #include "harness/profile/advice.hpp"
 #include "harness/report/advice_text.hpp"
+#include "harness/report/verdict.hpp"
 #include "harness/run/interrupt.hpp"
+#include "harness/system/capture.hpp"
 #include "harness/system/page_faults.hpp"
 
 namespace harness {
@@ -50,6 +52,20 @@ Ablation read_ablation(const std::string& file, const Profile& profile) {
   return std::move(*checked.report.ablation);
 }
 
+/// What keeps a measured gain from being held against an expected one.
+void note_differences(const Ablation& ablation, const Profile& profile, const std::string& file,
+                      std::vector<std::string>& notes) {
+  for (const char* key : {"batch_size", "threads"}) {
+    const std::string there = setting_text(ablation.settings, key);
+    const std::string here = setting_text(profile.settings, key);
+    if (there == here) continue;
+    notes.push_back(fmt::format("{}: {} is {} there, {} in the profile", file, key, there, here));
+  }
+  if (system_fingerprint(ablation.system) != system_fingerprint(profile.system)) {
+    notes.push_back(file + ": measured on another machine than the profile");
+  }
+}
+
 /// Allocator, precision and kernels that are not as in the plan and can be had here.
 std::vector<AdvisedChange> possible_changes(const RunPlan& plan) {
   const WorkloadInfo& info = plan.workload->info;
@@ -73,16 +89,25 @@ std::vector<AdvisedChange> possible_changes(const RunPlan& plan) {
   return changes;
 }
 
-/// Seconds a step of all tasks together, by replays on this machine; empty, with a note, where any
+/// What the projection says in the profile's own time: replays of what was recorded, in the same
+/// rounds, tell how much slower this machine is now.
+double then_and_there(const Projection& projection) {
+  return projection.projected.center / projection.slowdown;
+}
+
+constexpr Scaling kByReplays{.by_replays = true, .recorded_bandwidth = {}};
+
+/// Seconds a step of all tasks together by kernels of this project; empty, with a note, where any
 /// of them cannot be replayed.
 std::optional<double> replayed_seconds(RunPlan& plan, const std::vector<ReplayTask>& tasks,
                                        std::vector<std::string>& notes) {
   StepModel model;
-  model.tasks = tasks;
+  model.tasks = model.yardsticks = tasks;
+  for (ReplayTask& task : model.yardsticks) task.library = "oneDNN";
   try {
     const ReplayRecord record = replay(plan, model, {kRounds, false});
-    const Projection projection = project(model, {}, record.rounds);
-    if (projection.explained > 0.999) return projection.projected.center;
+    const Projection projection = project(model, kByReplays, record.rounds);
+    if (projection.explained > 0.999) return then_and_there(projection);
     notes.insert(notes.end(), record.notes.begin(), record.notes.end());
   } catch (const Interrupted&) {
     throw;
@@ -98,8 +123,7 @@ std::optional<double> projected_bf16(const Profile& profile, RunPlan plan,
     plan.context.precision = "bf16";
     const StepModel model = model_of(profile, plan.context, notes);
     const ReplayRecord record = replay(plan, model, {kRounds, false});
-    return project(model, {.by_replays = true, .recorded_bandwidth = {}}, record.rounds)
-        .projected.center;
+    return then_and_there(project(model, kByReplays, record.rounds));
   } catch (const Interrupted&) {
     throw;
   } catch (const Error& error) {
@@ -191,13 +215,15 @@ ExitCode advise_command(const Arguments& arguments) {
   std::vector<Ablation> ablations;
   for (const std::string& file : options.texts("measured")) {
     ablations.push_back(read_ablation(file, profile));
+    note_differences(ablations.back(), profile, printable(file), report.notes);
   }
   report.measured = measured_gains(ablations);
   report.ablations = ablations.size();
   if (!ablations.empty() && report.measured.empty()) {
     report.notes.push_back("no ablation holds a variant that differs from another in one thing");
   }
-  const RunRequest request = request_from_result(profile);
+  RunRequest request = request_from_result(profile);
+  fit_to_machine(request, false, report.notes);
   RunPlan plan = make_plan(request, home_folder());
   const AdviceFacts facts = facts_of(profile, plan, request, report.notes);
   report.step_seconds = facts.step_seconds;
@@ -207,7 +233,7 @@ ExitCode advise_command(const Arguments& arguments) {
                 ? to_json(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
                       "\n"
                 : render_advice(report, profile));
-  return ExitCode::kOk;
+  return interrupt_requested() ? ExitCode::kAborted : ExitCode::kOk;
 }
 
 }  // namespace harness

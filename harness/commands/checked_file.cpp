@@ -40,9 +40,11 @@ CheckedFile check_file(const std::string& file, bool keep_document) {
 void require_sound(const CheckedFile& checked, ExitCode code) {
   if (checked.report.problems.empty()) return;
   const SchemaProblem& first = checked.report.problems.front();
+  // Of a file that cannot be read there is no more to see.
+  const bool more = checked.report.problems_code != ExitCode::kUsage;
   throw Error(printable(checked.file),
               fmt::format("{}{}{}", first.path, first.path.empty() ? "" : ": ", first.reason),
-              "'harness validate' shows all that is wrong with it", code);
+              more ? "'harness validate' shows all that is wrong with it" : "", code);
 }
 
 void print_check(const CheckedFile& checked) {

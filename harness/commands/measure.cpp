@@ -156,6 +156,9 @@ class CountingRecorder : public StepRecorder {
     return recording;
   }
 
+  /// Of a step that broke off, which does not count.
+  void forget_last_step() { counters_.forget_last(); }
+
  private:
   StepRecorder& recorder_;
   HardwareCounters counters_{};
@@ -224,6 +227,7 @@ Result measure(RunPlan& plan, const MeasureTask& task) {
   const RunRecord record = run_workload(*workload, plan.context, options, hooks, observers);
 
   if (recorder) {
+    if (record.recording_broke_off) counting->forget_last_step();
     *task.recording = counting->take();
     if (record.recording_broke_off) drop_last_step(*task.recording);
   }

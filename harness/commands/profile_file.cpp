@@ -1,11 +1,13 @@
 #include "harness/commands/profile_file.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
 #include "harness/base/error.hpp"
 #include "harness/base/text.hpp"
 #include "harness/commands/checked_file.hpp"
+#include "harness/system/affinity.hpp"
 
 namespace harness {
 namespace {
@@ -15,6 +17,7 @@ WhatIf changes_between(const Profile& profile, const WorkloadContext& context) {
   const nlohmann::json& recorded = profile.settings.effective;
   what_if.from_precision = recorded.at("precision");
   what_if.from_batch = recorded.at("batch_size");
+  if (what_if.from_batch < 1) throw Error("profile", "has no batch size above 0");
   what_if.to_precision = context.precision;
   what_if.to_batch = context.batch_size;
   return what_if;
@@ -33,6 +36,23 @@ Profile read_profile(const std::string& file) {
     throw Error(name, "holds no primitive: nothing can be replayed");
   }
   return std::move(*checked.report.profile);
+}
+
+void fit_to_machine(RunRequest& request, bool threads_asked, std::vector<std::string>& notes) {
+  if (request.cpus) {
+    const std::vector<int> wanted = parse_cpu_list(*request.cpus);
+    const std::vector<int> allowed = allowed_cpus();
+    if (!std::includes(allowed.begin(), allowed.end(), wanted.begin(), wanted.end())) {
+      notes.push_back("the profile was pinned to CPUs " + *request.cpus +
+                      ", which are not all here: nothing is pinned");
+      request.cpus.reset();
+    }
+  }
+  const std::int64_t usable = usable_cpus().count;
+  if (threads_asked || !request.threads || *request.threads <= usable) return;
+  notes.push_back("the profile used " + std::to_string(*request.threads) + " threads; here " +
+                  std::to_string(usable) + " run at once, and that many are used");
+  request.threads = usable;
 }
 
 StepModel model_of(const Profile& profile, const WorkloadContext& context,

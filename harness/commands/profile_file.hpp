@@ -7,12 +7,17 @@
 
 #include "harness/profile/what_if.hpp"
 #include "harness/result/profile.hpp"
+#include "harness/run/plan.hpp"
 #include "harness/run/workload.hpp"
 
 namespace harness {
 
 /// Throws Error for a file that is no sound profile, or that holds no primitive.
 Profile read_profile(const std::string& file);
+
+/// Takes out of a profile's request what this machine cannot do: CPUs that it does not have to pin
+/// to, and, unless they were asked for now, more threads than run at once. Says so in `notes`.
+void fit_to_machine(RunRequest& request, bool threads_asked, std::vector<std::string>& notes);
 
 /// The profile's step under the precision and the batch of `context`. Throws Error where the
 /// profile does not tell of them; adds what is not known to `notes`.

@@ -44,7 +44,8 @@ Options project_options() {
 
 /// The request that repeats the profile's plain steps, with what --set changes.
 RunRequest request_of(const Profile& profile, const std::vector<std::string>& set,
-                      std::map<std::string, std::string>& changes) {
+                      std::map<std::string, std::string>& changes,
+                      std::vector<std::string>& notes) {
   RunRequest request = request_from_result(profile);
   const std::vector<std::string> keys = {"precision", "batch-size", "threads"};
   for (const std::string& item : set) {
@@ -64,6 +65,7 @@ RunRequest request_of(const Profile& profile, const std::vector<std::string>& se
     if (!number || *number < 1) throw Error(option, "is no whole number above 0");
     (key == "threads" ? request.threads : request.batch_size) = *number;
   }
+  fit_to_machine(request, changes.count("threads") > 0, notes);
   return request;
 }
 
@@ -78,13 +80,19 @@ Scaling scaling_of(const Profile& profile, const RunPlan& plan, std::vector<std:
   return scaling;
 }
 
+/// What cannot be written is said, and takes nothing of what was measured.
 std::vector<std::string> write_problem_files(const fs::path& out, const std::string& workload,
-                                             const StepModel& model) {
+                                             const StepModel& model,
+                                             std::vector<std::string>& notes) {
   std::vector<std::string> names;
   for (const auto& [driver, text] : benchdnn_files(model.tasks)) {
     const fs::path file = out / fmt::format("{}-benchdnn-{}.txt", workload, driver);
-    write_file_atomically(file, text);
-    names.push_back(file.string());
+    try {
+      write_file_atomically(file, text);
+      names.push_back(file.string());
+    } catch (const Error& error) {
+      notes.push_back(fmt::format("no problem file: {}", error.what()));
+    }
   }
   return names;
 }
@@ -110,8 +118,8 @@ ExitCode project_command(const Arguments& arguments) {
   report.profile_file = options.words().front();
   const Profile profile = read_profile(report.profile_file);
   report.profile_uuid = profile.identity.uuid;
-  RunPlan plan =
-      make_plan(request_of(profile, options.texts("set"), report.what_if), home_folder());
+  RunPlan plan = make_plan(request_of(profile, options.texts("set"), report.what_if, report.notes),
+                           home_folder());
   const StepModel model = model_of(profile, plan.context, report.notes);
   const Scaling scaling = scaling_of(profile, plan, report.notes);
   const fs::path out = options.text("out") ? fs::path(*options.text("out"))
@@ -125,7 +133,7 @@ ExitCode project_command(const Arguments& arguments) {
   report.recorded_step_seconds = model.step_seconds;
   report.rounds = std::move(record.rounds);
   report.notes.insert(report.notes.end(), record.notes.begin(), record.notes.end());
-  report.problem_files = write_problem_files(out, plan.rules.workload, model);
+  report.problem_files = write_problem_files(out, plan.rules.workload, model, report.notes);
   print_out(options.flag("json")
                 ? to_json(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
                       "\n"

@@ -16,6 +16,7 @@
 #include "harness/system/memory_limit.hpp"
 #include "harness/system/page_cache.hpp"
 #include "harness/system/peaks/sampler.hpp"
+#include "harness/system/topology.hpp"
 
 namespace harness {
 namespace {
@@ -23,9 +24,11 @@ namespace {
 /// Of one primitive in a round: its clock may be slow to rise, and neighbours disturb.
 constexpr int kMostRuns = 4;
 constexpr std::int64_t kWarmupSteps = 2;
+constexpr std::size_t kMostReasons = 8;  ///< in the notes, why something was not replayed
+constexpr long long kNoLimit = 1LL << 46;
 
-/// What stands behind "[xyz]" in an implementation's name differs from version to version; the
-/// family in front of the colon says whether it is the same algorithm on the same instructions.
+/// "brgconv:avx512_core" -> "avx512_core": the names of algorithms differ from version to version,
+/// those of instruction sets do not.
 std::string instructions_of(const std::string& implementation) {
   const std::size_t colon = implementation.rfind(':');
   return colon == std::string::npos ? implementation : implementation.substr(colon + 1);
@@ -56,9 +59,21 @@ class Replays {
   /// `as_recorded`: they are to be what was recorded.
   std::vector<std::string> notes(bool as_recorded) const {
     std::vector<std::string> lines;
-    for (const auto& [what, seconds] : refused_) {
+    std::vector<std::pair<double, std::string>> longest;
+    for (const auto& [what, seconds] : refused_) longest.emplace_back(seconds, what);
+    std::sort(longest.rbegin(), longest.rend());
+    double others = 0;
+    for (std::size_t i = 0; i < longest.size(); ++i) {
+      if (i >= kMostReasons) {
+        others += longest[i].first;
+        continue;
+      }
       lines.push_back(fmt::format("not replayed, but scaled ({} a step): {}",
-                                  format_quantity(seconds, "s"), what));
+                                  format_quantity(longest[i].first, "s"), longest[i].second));
+    }
+    if (longest.size() > kMostReasons) {
+      lines.push_back(fmt::format("not replayed, but scaled ({} a step): for {} more reasons",
+                                  format_quantity(others, "s"), longest.size() - kMostReasons));
     }
     if (as_recorded && on_others_ > 0) {
       lines.push_back(fmt::format("primitives of {} a step ran on other instructions than recorded",
@@ -98,7 +113,12 @@ class Replays {
 };
 
 std::unique_ptr<Replayer> replayer_of(Workload& workload, const RunPlan& plan) {
-  std::unique_ptr<Replayer> replayer = workload.replayer(plan.context);
+  // Two regions of as much, and what primitives keep besides.
+  constexpr long long kPart = 4;
+  const long long cache = last_level_cache_bytes(read_caches(SystemRoot()));
+  const long long most = available_memory().bytes.value_or(kNoLimit) / kPart;
+  std::unique_ptr<Replayer> replayer = workload.replayer(
+      plan.context, {static_cast<std::size_t>(cache), static_cast<std::size_t>(most)});
   if (replayer) return replayer;
   throw Error("workload '" + plan.rules.workload + "'", "cannot be replayed",
               "it runs no primitives");

@@ -77,6 +77,7 @@ class Adviser {
     const double least = kWorthwhile * facts_.step_seconds;
     std::erase_if(found_, [&](const Advice& advice) {
       if (!advice.expected_seconds) return false;
+      if (*advice.expected_seconds <= 0) return true;
       return advice.change ? sums[advice.change] < least : *advice.expected_seconds < least;
     });
   }
@@ -100,15 +101,21 @@ class Adviser {
 
   void memory() {
     if (!possible("allocator", "pooled")) return;
-    double faults = 0;
-    for (const OperatorRow& row : tables_.operators) faults += row.page_faults;
-    found_.push_back({"memory",
-                      fmt::format("{:.3g} million page faults a step: memory goes back to the "
-                                  "system and is asked for anew",
-                                  faults * 1e-6),
-                      fmt::format("page faults a step x {} each, measured here",
-                                  format_quantity(facts_.fault_seconds, "s")),
-                      AdvisedChange{"allocator", "pooled"}, faults * facts_.fault_seconds, false});
+    double faults = 0, seconds = 0;
+    for (const OperatorRow& row : tables_.operators) {
+      faults += row.page_faults;
+      seconds += fault_cost(row, bandwidth_, facts_.fault_seconds);
+    }
+    found_.push_back(
+        {"memory",
+         fmt::format("{:.3g} million page faults a step: memory goes back to the "
+                     "system and is asked for anew",
+                     faults * 1e-6),
+         fmt::format("{} a fault, measured here, up to what an operator took beyond "
+                     "moving its bytes{}",
+                     format_quantity(facts_.fault_seconds, "s"),
+                     bandwidth_ > 0 ? " at " + format_quantity(bandwidth_, "B/s") : std::string()),
+         AdvisedChange{"allocator", "pooled"}, seconds, false});
   }
 
   void focal_loss() {

@@ -36,7 +36,7 @@ struct Advice {
 struct AdviceFacts {
   std::string allocator{}, precision{};
   int threads = 1;
-  int usable_cores = 1;  ///< physical ones
+  int usable_cores = 1;  ///< threads that a run takes by default
   /// Changes that the workload and this machine allow, those of kernels included.
   std::vector<AdvisedChange> possible{};
   double step_seconds = 0;    ///< of a plain step

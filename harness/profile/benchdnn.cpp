@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+
 #include "harness/base/text.hpp"
 
 namespace harness {
@@ -62,6 +66,26 @@ std::string tags_of(const Primitive& primitive) {
                      tag_of(primitive, "wei"), tag_of(primitive, "dst"));
 }
 
+bool is_word(const std::string& text) {
+  return !text.starts_with("-") && std::all_of(text.begin(), text.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("-:_.,+*").find(c) != std::string_view::npos;
+  });
+}
+
+/// benchdnn reads its files as options, and a profile is what somebody wrote.
+bool is_harmless(const Primitive& primitive) {
+  const std::vector<std::string> attributes = split(primitive.attributes, ' ');
+  return is_word(primitive.problem) &&
+         std::all_of(primitive.tensors.begin(), primitive.tensors.end(),
+                     [](const TensorLayout& tensor) {
+                       return is_word(tensor.type) && is_word(tensor.layout);
+                     }) &&
+         std::all_of(attributes.begin(), attributes.end(), [](const std::string& one) {
+           return one.empty() || (one.starts_with("attr-") && is_word(one));
+         });
+}
+
 /// Driver and problem; the driver is empty where benchdnn is not told of it.
 std::pair<std::string, std::string> line_of(const Primitive& primitive) {
   if (primitive.kind == "convolution") {
@@ -88,7 +112,7 @@ std::map<std::string, std::string> benchdnn_files(const std::vector<ReplayTask>&
   for (const ReplayTask& task : tasks) {
     if (task.library == "harness") continue;
     const auto [driver, line] = line_of(task.primitive);
-    if (driver.empty()) continue;
+    if (driver.empty() || !is_harmless(task.primitive)) continue;
     files[driver] += fmt::format("# {:.4g} a step\n--reset {}\n", task.calls, line);
   }
   return files;

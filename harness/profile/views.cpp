@@ -132,6 +132,12 @@ double gap_without_faults(const OperatorRow& row, double bandwidth, double fault
   return std::min(gap, (bytes + written) / bandwidth);
 }
 
+double fault_cost(const OperatorRow& row, double bandwidth, double fault_seconds) {
+  const double beyond =
+      std::max(row.gap_seconds(), 0.0) - gap_without_faults(row, bandwidth, fault_seconds);
+  return std::clamp(row.page_faults * fault_seconds, 0.0, std::max(beyond, 0.0));
+}
+
 std::string counters_text(const ProfileTables& tables) {
   if (tables.counters.empty()) {
     return tables.counters_reason.empty() ? "" : "none: " + tables.counters_reason;

@@ -51,6 +51,10 @@ double operator_bandwidth(const ProfileTables& tables);
 /// else its time without faults at `fault_seconds` each. From 0 to what it took.
 double gap_without_faults(const OperatorRow& row, double bandwidth, double fault_seconds);
 
+/// Of what a row took, the part that its page faults cost at `fault_seconds` each: no more than it
+/// took beyond what gap_without_faults() leaves it.
+double fault_cost(const OperatorRow& row, double bandwidth, double fault_seconds);
+
 /// "2.1e10 cycles, 3.05 instructions a cycle, ..." or why there is nothing; empty for a profile
 /// that did not ask.
 std::string counters_text(const ProfileTables& tables);

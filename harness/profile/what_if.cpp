@@ -103,8 +103,11 @@ std::string first_extents(const std::string& shapes) {
   return extents;
 }
 
+/// As it was where no number holds it: no replay takes such a tensor.
 std::string scaled(std::int64_t extent, const WhatIf& what_if) {
-  return std::to_string(extent / what_if.from_batch * what_if.to_batch);
+  std::int64_t made = 0;
+  if (__builtin_mul_overflow(extent / what_if.from_batch, what_if.to_batch, &made)) made = extent;
+  return std::to_string(made);
 }
 
 /// Its first extent, that of the batch, is multiplied.

@@ -10,8 +10,10 @@ namespace {
 
 using nlohmann::json;
 
-// Means of many small numbers, rounded by whoever added them up.
+// Means of many small numbers, rounded by whoever added them up. A sum that overflowed is like
+// none.
 bool about(double a, double b) {
+  if (!std::isfinite(a) || !std::isfinite(b)) return false;
   return std::abs(a - b) <= 1e-6 * std::max({std::abs(a), std::abs(b), 1e-3});
 }
 

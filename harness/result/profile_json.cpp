@@ -139,10 +139,8 @@ ProfileTables tables_from(const json& object) {
   });
   tables.libraries = object.at("libraries").get<std::vector<std::string>>();
   // Since 1.1.0.
-  if (object.contains("counters")) {
-    tables.counters = object.at("counters").get<std::map<std::string, double>>();
-    tables.counters_reason = object.at("counters_reason");
-  }
+  tables.counters = object.value("counters", tables.counters);
+  tables.counters_reason = object.value("counters_reason", "");
   tables.notes = object.at("notes").get<std::vector<std::string>>();
   return tables;
 }

@@ -127,12 +127,17 @@ void check_document(const json& document, const RulesCheck& rules_check, Validat
     add(report, ExitCode::kInvalid, rules_problems(rules, result, document));
   };
   const std::string kind = text_at(document, "kind");
-  if (kind == "run") {
-    check(report.result.emplace(result_from_json(document)), rules_check.run);
-  } else if (kind == "profile") {
-    check(report.profile.emplace(profile_from_json(document)), rules_check.profile);
-  } else {
-    check(report.ablation.emplace(ablation_from_json(document)), rules_check.ablation);
+  try {
+    if (kind == "run") {
+      check(report.result.emplace(result_from_json(document)), rules_check.run);
+    } else if (kind == "profile") {
+      check(report.profile.emplace(profile_from_json(document)), rules_check.profile);
+    } else {
+      check(report.ablation.emplace(ablation_from_json(document)), rules_check.ablation);
+    }
+  } catch (const Error& error) {
+    // What a schema cannot say. One file's fault is not to end the check of others.
+    add(report, ExitCode::kInvalid, {{"", error.why()}});
   }
 }
 

@@ -2,12 +2,19 @@
 // that knows the primitives it runs.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 
 #include "harness/profile/primitive.hpp"
 
 namespace harness {
+
+/// Of the memory that replays read and write.
+struct ReplaySizes {
+  std::size_t cache_bytes = 0;  ///< of all last-level caches; 0 when unknown
+  std::size_t most_bytes = 0;   ///< for each tensor; a primitive with a larger one is refused
+};
 
 /// One primitive, ready to run.
 class PreparedPrimitive {

@@ -186,7 +186,10 @@ class Workload {
   /// For `harness project`: runs primitives with the allocator and the threads of the context,
   /// which become those of the process; also before prepare(). Empty for workloads that cannot be
   /// looked into.
-  virtual std::unique_ptr<Replayer> replayer(const WorkloadContext& /*context*/) { return nullptr; }
+  virtual std::unique_ptr<Replayer> replayer(const WorkloadContext& /*context*/,
+                                             const ReplaySizes& /*sizes*/) {
+    return nullptr;
+  }
   /// Library versions and thread counts only the workload can see (LibTorch, oneDNN, OpenMP).
   virtual std::map<std::string, std::string> software() const { return {}; }
   /// Checks a golden file (parsed by the workload); one Check per quantity.

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <optional>
+#include <set>
 
 #include "harness/base/text.hpp"
 
@@ -85,6 +86,7 @@ HardwareCounters::~HardwareCounters() { close(); }
 
 void HardwareCounters::open() {
   int error = 0;
+  std::set<std::string> missing;
   for (const pid_t thread : threads_of_this_process()) {
     for (const auto& [name, event] : events_) {
       const int file = open_counter(event, thread);
@@ -92,8 +94,13 @@ void HardwareCounters::open() {
         files_[name].push_back(file);
       } else if (errno != ESRCH) {  // a thread that has ended meanwhile
         error = errno;
+        missing.insert(name);
       }
     }
+  }
+  for (const std::string& name : missing) {
+    for (const int file : files_[name]) ::close(file);
+    files_.erase(name);
   }
   reason_ = files_.empty() ? why(error) : "";
 }
@@ -104,12 +111,20 @@ void HardwareCounters::start() {
 }
 
 void HardwareCounters::stop() {
+  last_.clear();
   for (const auto& [name, files] : files_) {
     for (const int file : files) {
-      if (const auto counted = read_counter(file)) sums_[name] += *counted;
+      if (const auto counted = read_counter(file)) last_[name] += *counted;
     }
   }
+  for (const auto& [name, count] : last_) sums_[name] += count;
+  if (sums_.empty() && reason_.empty()) reason_ = "the processor's counters were never free";
   close();
+}
+
+void HardwareCounters::forget_last() {
+  for (const auto& [name, count] : last_) sums_[name] -= count;
+  last_.clear();
 }
 
 void HardwareCounters::close() {

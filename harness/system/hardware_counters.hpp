@@ -24,8 +24,11 @@ class HardwareCounters {
   HardwareCounters& operator=(const HardwareCounters&) = delete;
 
   void start();
-  /// Adds what was counted since start().
+  /// Adds what was counted since start(). An event that one of the threads could not be given is
+  /// left out, since half a count is none.
   void stop();
+  /// Takes back what the last stop() added.
+  void forget_last();
 
   /// Sums over all stretches; only of events that this machine counts.
   const std::map<std::string, double>& sums() const { return sums_; }
@@ -39,7 +42,7 @@ class HardwareCounters {
 
   Events events_;
   std::map<std::string, std::vector<int>> files_{};  ///< by event, one of each thread
-  std::map<std::string, double> sums_{};
+  std::map<std::string, double> sums_{}, last_{};
   std::string reason_{};
 };
 

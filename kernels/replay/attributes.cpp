@@ -75,7 +75,9 @@ constexpr const char* kDense[] = {"", "a", "ab", "abc", "abcd", "abcde", "abcdef
 // Bit i of the mask is set where the operand has the result's extent, else it has 1.
 memory::desc operand_of(const std::vector<std::string>& words, const memory::desc& result) {
   if (words.size() < 3) refuse("operation", words.front());
-  const int mask = static_cast<int>(number(words[2]));
+  const float mask_number = number(words[2]);
+  if (!(mask_number >= 0 && mask_number < 4096)) refuse("mask", words[2]);
+  const int mask = static_cast<int>(mask_number);
   memory::dims extents = result.get_dims();
   for (std::size_t i = 0; i < extents.size(); ++i) {
     if ((mask >> i & 1) == 0) extents[i] = 1;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <random>
+#include <sstream>
+#include <stdexcept>
 
 #include "kernels/replay/replay.hpp"
 
@@ -32,8 +34,10 @@ void fill(at::Tensor& words) {
 
 class ReplayMemory::Region {
  public:
+  explicit Region(std::size_t beyond) : beyond_(beyond) {}
+
   void reserve(std::size_t bytes) {
-    const std::size_t wanted = (bytes + kLeastBytes + kPage) / kPage * kPage;
+    const std::size_t wanted = (bytes + beyond_ + kPage) / kPage * kPage;
     if (wanted <= size()) return;
     words_ = at::Tensor();  // given back before more is asked for
     words_ = at::empty({static_cast<std::int64_t>(wanted / 4)}, at::kInt);
@@ -53,15 +57,27 @@ class ReplayMemory::Region {
     return words_.defined() ? static_cast<std::size_t>(words_.numel()) * 4 : 0;
   }
 
+  std::size_t beyond_;
   at::Tensor words_{};
   std::size_t next_ = 0;
 };
 
-ReplayMemory::ReplayMemory()
-    : inputs_(std::make_unique<Region>()), outputs_(std::make_unique<Region>()) {}
+ReplayMemory::ReplayMemory(std::size_t cache_bytes, std::size_t most_bytes)
+    : most_bytes_(most_bytes),
+      inputs_(std::make_unique<Region>(std::max(kLeastBytes, 2 * cache_bytes))),
+      outputs_(std::make_unique<Region>(std::max(kLeastBytes, 2 * cache_bytes))) {}
 ReplayMemory::~ReplayMemory() = default;
 
+void ReplayMemory::check(std::size_t bytes) const {
+  if (bytes <= most_bytes_) return;
+  std::ostringstream text;
+  text << "needs a tensor of " << (bytes >> 20) << " MiB, and " << (most_bytes_ >> 20)
+       << " MiB can be given to one";
+  throw std::invalid_argument(text.str());
+}
+
 void ReplayMemory::reserve(std::size_t bytes) {
+  check(bytes);
   inputs_->reserve(bytes);
   outputs_->reserve(bytes);
 }

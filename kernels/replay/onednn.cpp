@@ -95,6 +95,9 @@ std::unique_ptr<Replay> convolution(const PrimitiveForm& form, ReplayMemory& mem
   }
   // A gradient asks for the forward primitive it belongs to, for its choice of algorithm only; that
   // one reads weights of its input's type, whatever the gradient's.
+  if (src.is_zero() || wei.is_zero() || dst.is_zero()) {
+    throw std::invalid_argument("a gradient without src, wei or dst");
+  }
   const memory::desc weights(form.tensors.at("wei").extents,
                              data_type_of(form.tensors.at("src").type), memory::format_tag::any);
   const Forward::primitive_desc hint(engine(), dnnl::prop_kind::forward_training, direct, src,

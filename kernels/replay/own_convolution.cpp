@@ -18,6 +18,8 @@ class OwnConvolutionReplay final : public Replay {
   OwnConvolutionReplay(std::unique_ptr<Convolution> convolution, Pass pass, ReplayMemory& memory)
       : convolution_(std::move(convolution)), pass_(pass), memory_(memory) {
     const ConvolutionShape& s = convolution_->shape();
+    memory_.check(static_cast<std::size_t>(4 * s.out_channels * s.in_channels / s.groups *
+                                           s.kernel_height * s.kernel_width));
     memory_.reserve(
         static_cast<std::size_t>(4 * s.batch *
                                  std::max(s.in_channels * s.in_height * s.in_width,
@@ -79,6 +81,11 @@ class OwnConvolutionReplay final : public Replay {
 
 std::unique_ptr<Replay> make_own_convolution_replay(const PrimitiveForm& form, int threads,
                                                     ReplayMemory& memory) {
+  for (const char* name : {"src", "wei", "dst"}) {
+    if (form.tensors.count(name) == 0) {
+      throw std::invalid_argument(std::string("a convolution without ") + name);
+    }
+  }
   const TensorForm& src = form.tensors.at("src");
   const TensorForm& wei = form.tensors.at("wei");
   ConvolutionShape shape;

@@ -26,19 +26,23 @@ struct PrimitiveForm {
   std::string attributes{};  ///< "attr-scratchpad:user attr-post-ops:eltwise_relu"
 };
 
-/// Memory that primitives read and write, larger than the caches. Each request gives the next part
-/// of it, so that what a primitive reads was pushed out of the caches by those before it, as in a
-/// step. Not for several threads.
+/// Memory that primitives read and write. Each request gives the next part of it, so that what a
+/// primitive reads was pushed out of the caches by those before it, as in a step. Not for several
+/// threads.
 class ReplayMemory {
  public:
   static constexpr std::size_t kLeastBytes = std::size_t{192} << 20;
 
-  ReplayMemory();
+  /// `cache_bytes`: of the last-level caches, 0 when unknown. `most_bytes`: for one request.
+  ReplayMemory(std::size_t cache_bytes, std::size_t most_bytes);
   ~ReplayMemory();
   ReplayMemory(const ReplayMemory&) = delete;
   ReplayMemory& operator=(const ReplayMemory&) = delete;
 
-  /// Room for one request of `bytes`, and kLeastBytes beyond it.
+  /// Throws std::invalid_argument for more than one request may have.
+  void check(std::size_t bytes) const;
+  /// Room for one request of `bytes`, and beyond it for twice the caches, kLeastBytes or more.
+  /// Throws as check() does.
   void reserve(std::size_t bytes);
   /// Small numbers, as float32 and as bfloat16. Not to be written to. Precondition: reserved.
   void* input(std::size_t bytes);
@@ -47,6 +51,7 @@ class ReplayMemory {
 
  private:
   class Region;
+  std::size_t most_bytes_;
   std::unique_ptr<Region> inputs_, outputs_;
 };
 
@@ -61,6 +66,7 @@ class Replay {
 
 /// By the oneDNN that this project is built with, which need not be the version that was profiled.
 /// `memory` outlives it. Throws std::invalid_argument for what it has no primitive for.
+/// Precondition: each tensor's extents are above 0, and their product times 8 fits in an int64.
 std::unique_ptr<Replay> make_onednn_replay(const PrimitiveForm& form, ReplayMemory& memory);
 
 /// By a convolution kernel of ours, cut for `threads`. Throws std::invalid_argument where this
