@@ -46,7 +46,8 @@ Ablation read_ablation(const std::string& file, const Profile& profile) {
   }
   if (checked.report.ablation->rules.workload != profile.rules.workload) {
     throw Error(printable(file),
-                "is of the workload '" + printable(checked.report.ablation->rules.workload) + "'",
+                "is of the workload '" + printable(checked.report.ablation->rules.workload) +
+                    "', and the profile of '" + profile.rules.workload + "'",
                 "", ExitCode::kInconclusive);
   }
   return std::move(*checked.report.ablation);
@@ -123,7 +124,9 @@ std::optional<double> projected_bf16(const Profile& profile, RunPlan plan,
     plan.context.precision = "bf16";
     const StepModel model = model_of(profile, plan.context, notes);
     const ReplayRecord record = replay(plan, model, {kRounds, false});
-    return then_and_there(project(model, kByReplays, record.rounds));
+    const Projection projection = project(model, kByReplays, record.rounds);
+    note_slowdown(projection.slowdown, notes);
+    return then_and_there(projection);
   } catch (const Interrupted&) {
     throw;
   } catch (const Error& error) {
@@ -206,15 +209,23 @@ ExitCode advise_command(const Arguments& arguments) {
   Options options = advise_options();
   if (!options.parse(arguments)) return ExitCode::kOk;
   if (options.words().size() != 1) {
-    throw Error("advise", "needs one profile", "'harness profile --workload NAME' writes one");
+    throw Error("advise", fmt::format("needs one profile, and not {}", options.words().size()),
+                "'harness profile --workload NAME' writes one");
   }
   AdviceReport report;
   report.profile_file = options.words().front();
   const Profile profile = read_profile(report.profile_file);
   report.profile_uuid = profile.identity.uuid;
+  note_doubts(profile, report.notes);
   std::vector<Ablation> ablations;
   for (const std::string& file : options.texts("measured")) {
-    ablations.push_back(read_ablation(file, profile));
+    Ablation next = read_ablation(file, profile);
+    for (const Ablation& one : ablations) {
+      if (one.identity.uuid == next.identity.uuid) {
+        throw Error("--measured " + printable(file), "is the same ablation as one before it");
+      }
+    }
+    ablations.push_back(std::move(next));
     note_differences(ablations.back(), profile, printable(file), report.notes);
   }
   report.measured = measured_gains(ablations);

@@ -1,5 +1,7 @@
 #include "harness/commands/profile_file.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
@@ -53,6 +55,30 @@ void fit_to_machine(RunRequest& request, bool threads_asked, std::vector<std::st
   notes.push_back("the profile used " + std::to_string(*request.threads) + " threads; here " +
                   std::to_string(usable) + " run at once, and that many are used");
   request.threads = usable;
+}
+
+void note_doubts(const Profile& profile, std::vector<std::string>& notes) {
+  const Status& status = profile.status;
+  if (status.state == RunState::kAborted) {
+    notes.push_back("the profile is of a run that was aborted");
+  }
+  if (status.mistrusted) {
+    notes.push_back("the profile is mistrusted: the machine was not fit to measure on");
+  }
+}
+
+void note_slowdown(double slowdown, std::vector<std::string>& notes) {
+  constexpr double kNoticed = 1.25;
+  if (slowdown > kNoticed) {
+    notes.push_back(fmt::format(
+        "the same primitives take {:.2f} times as long now as when the profile was taken: is "
+        "something else running here (harness doctor)?",
+        slowdown));
+  } else if (slowdown > 0 && slowdown < 1 / kNoticed) {
+    notes.push_back(fmt::format(
+        "the same primitives took {:.2f} times as long when the profile was taken as now",
+        1 / slowdown));
+  }
 }
 
 StepModel model_of(const Profile& profile, const WorkloadContext& context,

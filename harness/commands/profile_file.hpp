@@ -19,6 +19,13 @@ Profile read_profile(const std::string& file);
 /// to, and, unless they were asked for now, more threads than run at once. Says so in `notes`.
 void fit_to_machine(RunRequest& request, bool threads_asked, std::vector<std::string>& notes);
 
+/// Says in `notes` what makes a profile doubtful: a run that was aborted, a machine unfit to
+/// measure.
+void note_doubts(const Profile& profile, std::vector<std::string>& notes);
+
+/// Says so when the same primitives now take another time than when the profile was taken.
+void note_slowdown(double slowdown, std::vector<std::string>& notes);
+
 /// The profile's step under the precision and the batch of `context`. Throws Error where the
 /// profile does not tell of them; adds what is not known to `notes`.
 StepModel model_of(const Profile& profile, const WorkloadContext& context,

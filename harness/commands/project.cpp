@@ -104,7 +104,8 @@ ExitCode project_command(const Arguments& arguments) {
   Options options = project_options();
   if (!options.parse(arguments)) return ExitCode::kOk;
   if (options.words().size() != 1) {
-    throw Error("project", "needs one profile", "'harness profile --workload NAME' writes one");
+    throw Error("project", fmt::format("needs one profile, and not {}", options.words().size()),
+                "'harness profile --workload NAME' writes one");
   }
   ReplayOptions replaying;
   replaying.rounds = options.integer("rounds").value_or(kDefaultRounds);
@@ -120,6 +121,7 @@ ExitCode project_command(const Arguments& arguments) {
   report.profile_uuid = profile.identity.uuid;
   RunPlan plan = make_plan(request_of(profile, options.texts("set"), report.what_if, report.notes),
                            home_folder());
+  note_doubts(profile, report.notes);
   const StepModel model = model_of(profile, plan.context, report.notes);
   const Scaling scaling = scaling_of(profile, plan, report.notes);
   const fs::path out = options.text("out") ? fs::path(*options.text("out"))
@@ -128,7 +130,11 @@ ExitCode project_command(const Arguments& arguments) {
 
   ReplayRecord record = replay(plan, model, replaying);
   report.projection = project(model, scaling, record.rounds);
+  if (report.projection.scaled_by == "replays") {
+    note_slowdown(report.projection.slowdown, report.notes);
+  }
   report.library = record.library;
+  report.rounds_wanted = replaying.rounds;
   report.primitives = model.tasks.size();
   report.recorded_step_seconds = model.step_seconds;
   report.rounds = std::move(record.rounds);

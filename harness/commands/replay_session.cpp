@@ -56,6 +56,11 @@ class Replays {
     return seconds;
   }
 
+  bool none() const {
+    return std::none_of(prepared_.begin(), prepared_.end(),
+                        [](const auto& one) { return one != nullptr; });
+  }
+
   /// `as_recorded`: they are to be what was recorded.
   std::vector<std::string> notes(bool as_recorded) const {
     std::vector<std::string> lines;
@@ -131,6 +136,9 @@ class Session {
         tasks_(model.tasks, *replayer_, progress),
         yardsticks_(model.yardsticks, *replayer_, progress),
         sampler_(plan.context.threads) {
+    if (!model.tasks.empty() && tasks_.none()) {
+      throw Error("the profile", "holds nothing that can be replayed", tasks_.notes(false).front());
+    }
     record_.library = replayer_->library();
     record_.notes = tasks_.notes(model.yardsticks.empty());
   }

@@ -150,9 +150,9 @@ std::string option_of(const AdvisedChange& change) {
 }
 
 std::string render_advice(const AdviceReport& report, const Profile& profile) {
-  std::string text =
-      fmt::format("advice for {} {}, a step of {}\n", printable(profile.rules.workload, 40),
-                  printable(profile.rules.version, 16), format_quantity(report.step_seconds, "s"));
+  std::string text = fmt::format(
+      "advice for {} {}, a recorded step of {}\n", printable(profile.rules.workload, 40),
+      printable(profile.rules.version, 16), format_quantity(report.step_seconds, "s"));
   text +=
       wrap(fmt::format("batch {} · {} · kernels {} · allocator {} · threads {}",
                        setting_text(profile.settings, "batch_size"),

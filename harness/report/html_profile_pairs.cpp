@@ -64,9 +64,14 @@ std::optional<double> median_of(const Profile& profile, const char* tag) {
 PageTable steps_table(const std::vector<ProfileSide>& sides) {
   PageTable table;
   table.caption = "Steps of each profile";
-  table.columns = {{"profile"},           {"plain step", true},       {"recorded step", true},
-                   {"x first", true},     {"overhead", true},         {"in primitives", true},
-                   {"in reorders", true}, {"rows of operators", true}};
+  table.columns = {{"profile"},
+                   {"plain step", true},
+                   {"recorded step", true},
+                   {"times as long", true},
+                   {"overhead", true},
+                   {"in primitives", true},
+                   {"in reorders", true},
+                   {"rows of operators", true}};
   const double first = sides.front().tables().step_seconds;
   for (const ProfileSide& side : sides) {
     const Profile& profile = side.profile->result;

@@ -6,6 +6,7 @@
 
 #include "harness/base/text.hpp"
 #include "harness/profile/views.hpp"
+#include "harness/report/profile_tree.hpp"
 #include "harness/report/verdict.hpp"
 
 namespace harness {
@@ -48,7 +49,7 @@ void add_sums(std::string& text, const char* title, const std::vector<OperatorSu
       "\n" + fmt::format(kRow, title, "calls", "self", "share", "primitives", "reorders", "rate");
   for (std::size_t i = 0; i < std::min(sums.size(), kMostRows); ++i) {
     const OperatorSum& sum = sums[i];
-    text += fmt::format(kRow, printable(sum.name, 34),
+    text += fmt::format(kRow, printable(spoken_operator(sum.name), 34),
                         sum.calls > 0 ? fmt::format("{:.0f}", sum.calls) : "-",
                         format_quantity(sum.self_seconds, "s"), share(sum.self_seconds, tables),
                         share(sum.primitive_seconds, tables), share(sum.reorder_seconds, tables),

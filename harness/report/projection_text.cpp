@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
+
 #include "harness/base/text.hpp"
 #include "harness/report/verdict.hpp"
 
@@ -11,6 +13,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kColumns = 100;
+constexpr std::size_t kMostParts = 24;
 
 std::string interval_text(const Interval& interval) {
   std::string text = format_quantity(interval.center, "s");
@@ -40,11 +43,23 @@ std::string parts_text(const Projection& projection) {
   constexpr const char* kRow = "{:<44} {:>7} {:>11} {:>11} {:>7}  {}\n";
   std::string text =
       "\n" + fmt::format(kRow, "part of a step", "calls", "recorded", "projected", "ratio", "by");
-  for (const ProjectedPart& part : projection.parts) {
+  ProjectedPart rest;
+  for (std::size_t i = 0; i < projection.parts.size(); ++i) {
+    const ProjectedPart& part = projection.parts[i];
+    if (i >= kMostParts) {
+      rest.recorded_seconds += part.recorded_seconds;
+      rest.projected_seconds += part.projected_seconds;
+      continue;
+    }
     text += fmt::format(
         kRow, printable(part.name, 44), part.calls > 0 ? fmt::format("{:.0f}", part.calls) : "-",
         format_quantity(part.recorded_seconds, "s"), format_quantity(part.projected_seconds, "s"),
         ratio_text(part), part.replayed ? "replay" : "scale");
+  }
+  if (projection.parts.size() > kMostParts) {
+    text += fmt::format(kRow, fmt::format("{} more", projection.parts.size() - kMostParts), "",
+                        format_quantity(rest.recorded_seconds, "s"),
+                        format_quantity(rest.projected_seconds, "s"), ratio_text(rest), "");
   }
   return text;
 }
@@ -74,8 +89,12 @@ std::string render_projection(const ProjectionReport& report, const Profile& pro
     changes.push_back(fmt::format("{} {}", name, printable(value, 40)));
   }
   if (!changes.empty()) text += wrap("what if   " + join(changes, " · "), kColumns, 10) + "\n";
-  text += fmt::format("\nrecorded  {} (a plain step beside the recorded ones)\n",
+  text += fmt::format("\nrecorded  {} (without what recording costs)\n",
                       format_quantity(report.recorded_step_seconds, "s"));
+  if (!changes.empty() && !projection.scaled_by.empty()) {
+    text += fmt::format("unchanged {} here and now (recorded, times the scale below)\n",
+                        format_quantity(report.recorded_step_seconds * projection.slowdown, "s"));
+  }
   text += fmt::format("projected {}, {:.1f} % of it replayed primitive by primitive\n",
                       interval_text(projection.projected), 100 * projection.explained);
   if (projection.measured) {
@@ -87,11 +106,18 @@ std::string render_projection(const ProjectionReport& report, const Profile& pro
   }
   text += parts_text(projection);
   text += "\n";
-  text += wrap(fmt::format("rounds    {} of {} distinct primitives, run with {}",
-                           report.rounds.size(), report.primitives, printable(report.library, 40)),
+  const bool stopped = std::ssize(report.rounds) < report.rounds_wanted;
+  text += wrap(fmt::format(
+                   "rounds    {}{} of {} distinct primitives, run with {}", report.rounds.size(),
+                   stopped ? fmt::format(" (stopped before the {} asked for)", report.rounds_wanted)
+                           : std::string(),
+                   report.primitives, printable(report.library, 40)),
                kColumns, 10) +
           "\n";
   text += scale_text(projection);
+  if (report.what_if.count("batch-size") > 0) {
+    text += "note      recorded, part by part: times the ratio of the batches\n";
+  }
   for (const std::string& note : report.notes) {
     text += wrap("note      " + printable(note, 400), kColumns, 10) + "\n";
   }
@@ -132,6 +158,7 @@ json to_json(const ProjectionReport& report) {
                    {"primitives", report.primitives},
                    {"parts", parts},
                    {"rounds", rounds},
+                   {"rounds_wanted", report.rounds_wanted},
                    {"notes", report.notes},
                    {"problem_files", report.problem_files}};
   if (projection.measured) document["measured_seconds"] = projection.measured->center;

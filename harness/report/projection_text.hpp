@@ -1,6 +1,7 @@
 // A projection for people and for programs.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -20,8 +21,9 @@ struct ProjectionReport {
   std::map<std::string, std::string> what_if{};
   std::string library{};             ///< that replayed the primitives
   std::size_t primitives = 0;        ///< distinct ones
-  double recorded_step_seconds = 0;  ///< of a plain step when the profile was taken
+  double recorded_step_seconds = 0;  ///< of a recorded step, without what recording costs
   std::vector<ProjectionRound> rounds{};
+  std::int64_t rounds_wanted = 0;  ///< more than there are: it was stopped
   std::vector<std::string> notes{};
   std::vector<std::string> problem_files{};  ///< for benchdnn
 };
