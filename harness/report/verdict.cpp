@@ -26,9 +26,8 @@ std::string kernels_text(const KernelSet& kernels) {
   if (kernels.empty()) return "none";
   std::map<std::string, std::size_t> users;
   for (const auto& [name, implementation] : kernels) ++users[implementation];
-  const auto most =
-      std::max_element(users.begin(), users.end(),
-                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto most = std::max_element(
+      users.begin(), users.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   std::vector<std::string> others;
   for (const auto& [name, implementation] : kernels) {
     if (implementation != most->first) others.push_back(name + "=" + implementation);
