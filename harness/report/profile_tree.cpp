@@ -53,16 +53,17 @@ class Builder {
     nodes_[0].seconds = std::max(0.0, step_seconds);
   }
 
-  /// A node that is there already keeps its phase only where it is this one.
+  /// A node that is there already keeps its phase only where it is this one. The phase is a copy:
+  /// another node's would move with the list.
   std::size_t child(std::size_t parent, NodeKind kind, const std::string& name,
-                    const std::optional<std::string>& phase) {
+                    std::optional<std::string> phase) {
     const auto [found, is_new] = places_.emplace(std::tuple(parent, kind, name), nodes_.size());
     if (is_new) {
       ProfileNode& node = nodes_.emplace_back();
       node.kind = kind;
       node.name = name;
       node.parent = parent;
-      node.phase = phase;
+      node.phase = std::move(phase);
     } else if (nodes_[found->second].phase != phase) {
       nodes_[found->second].phase.reset();
     }
