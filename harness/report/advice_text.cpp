@@ -7,6 +7,7 @@
 
 #include "harness/base/text.hpp"
 #include "harness/report/verdict.hpp"
+#include "harness/result/common_json.hpp"
 #include "harness/stats/stats.hpp"
 
 namespace harness {
@@ -66,8 +67,6 @@ Interval together(const std::vector<Interval>& gains) {
   const double confidence = 1 - std::ldexp(1.0, 1 - static_cast<int>(centers.size()));
   return {median(centers), *least, *greatest, confidence};
 }
-
-json optional_json(const std::optional<double>& value) { return value ? json(*value) : json(); }
 
 /// Expected gains by what they ask for, since one change may be advised for several reasons.
 std::map<AdvisedChange, double> expected_by_change(const AdviceReport& report) {
@@ -153,14 +152,7 @@ std::string render_advice(const AdviceReport& report, const Profile& profile) {
   std::string text = fmt::format(
       "advice for {} {}, a recorded step of {}\n", printable(profile.rules.workload, 40),
       printable(profile.rules.version, 16), format_quantity(report.step_seconds, "s"));
-  text +=
-      wrap(fmt::format("batch {} · {} · kernels {} · allocator {} · threads {}",
-                       setting_text(profile.settings, "batch_size"),
-                       setting_text(profile.settings, "precision"), kernels_text(profile.kernels),
-                       setting_text(profile.settings, "allocator"),
-                       setting_text(profile.settings, "threads")),
-           kColumns, 2) +
-      "\n";
+  text += wrap(set_up_text(profile.settings, profile.kernels), kColumns, 2) + "\n";
   text += advice_lines(report);
   if (report.advice.empty()) {
     text += "\nNothing here brings one percent: what is left are the primitives themselves.\n";
@@ -184,7 +176,7 @@ json to_json(const AdviceReport& report) {
     json item = {{"topic", advice.topic},
                  {"finding", advice.finding},
                  {"basis", advice.basis},
-                 {"expected_seconds", optional_json(advice.expected_seconds)},
+                 {"expected_seconds", or_null(advice.expected_seconds)},
                  {"expected_share", json()},
                  {"changes_numbers", advice.changes_numbers},
                  {"try", advice.change ? json(option_of(*advice.change)) : json()},

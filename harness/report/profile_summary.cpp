@@ -85,14 +85,10 @@ void add_primitives(std::string& text, const Profile& profile) {
 std::string render_summary(const Profile& profile) {
   std::string text = fmt::format("profile of {} {}\n", printable(profile.rules.workload, 40),
                                  printable(profile.rules.version, 16));
-  text +=
-      wrap(fmt::format("batch {} · {} · kernels {} · allocator {} · threads {} · seed {}",
-                       setting_text(profile.settings, "batch_size"),
-                       setting_text(profile.settings, "precision"), kernels_text(profile.kernels),
-                       setting_text(profile.settings, "allocator"),
-                       setting_text(profile.settings, "threads"), profile.seeds.run),
-           kColumns, 2) +
-      "\n";
+  text += wrap(fmt::format("{} · seed {}", set_up_text(profile.settings, profile.kernels),
+                           profile.seeds.run),
+               kColumns, 2) +
+          "\n";
   add_steps(text, profile);
   add_sums(text, "part", by_part(profile.tables), profile.tables);
   add_sums(text, "operator", by_operator(profile.tables), profile.tables);

@@ -6,6 +6,7 @@
 
 #include "harness/base/text.hpp"
 #include "harness/report/verdict.hpp"
+#include "harness/result/common_json.hpp"
 
 namespace harness {
 namespace {
@@ -22,16 +23,6 @@ std::string interval_text(const Interval& interval) {
                         format_quantity(*interval.high, "s"));
   }
   return text;
-}
-
-json optional_json(const std::optional<double>& value) { return value ? json(*value) : json(); }
-
-json interval_or_null(const std::optional<Interval>& interval) {
-  if (!interval) return {};
-  return {{"center", interval->center},
-          {"low", optional_json(interval->low)},
-          {"high", optional_json(interval->high)},
-          {"confidence", interval->confidence}};
 }
 
 std::string ratio_text(const ProjectedPart& part) {
@@ -76,14 +67,9 @@ std::string scale_text(const Projection& projection) {
 
 std::string render_projection(const ProjectionReport& report, const Profile& profile) {
   const Projection& projection = report.projection;
-  std::string set_up = fmt::format(
-      "batch {} · {} · kernels {} · allocator {} · threads {}",
-      setting_text(profile.settings, "batch_size"), setting_text(profile.settings, "precision"),
-      kernels_text(profile.kernels), setting_text(profile.settings, "allocator"),
-      setting_text(profile.settings, "threads"));
   std::string text = fmt::format("projection of {} {}\n", printable(profile.rules.workload, 40),
                                  printable(profile.rules.version, 16));
-  text += wrap("profile   " + set_up, kColumns, 10) + "\n";
+  text += wrap("profile   " + set_up_text(profile.settings, profile.kernels), kColumns, 10) + "\n";
   std::vector<std::string> changes;
   for (const auto& [name, value] : report.what_if) {
     changes.push_back(fmt::format("{} {}", name, printable(value, 40)));
@@ -139,28 +125,29 @@ json to_json(const ProjectionReport& report) {
   }
   json rounds = json::array();
   for (const ProjectionRound& round : report.rounds) {
-    rounds.push_back({{"copy_bandwidth", round.copy_bandwidth},
-                      {"measured_seconds", optional_json(round.measured)}});
+    rounds.push_back(
+        {{"copy_bandwidth", round.copy_bandwidth}, {"measured_seconds", or_null(round.measured)}});
   }
-  json document = {{"profile", report.profile_uuid},
-                   {"file", report.profile_file},
-                   {"what_if", report.what_if},
-                   {"projected_seconds", projection.projected.center},
-                   {"projected_interval", interval_or_null(projection.projected)},
-                   {"measured_seconds", json()},
-                   {"measured_interval", interval_or_null(projection.measured)},
-                   {"relative_error", optional_json(projection.relative_error)},
-                   {"explained", projection.explained},
-                   {"recorded_seconds", report.recorded_step_seconds},
-                   {"slowdown", projection.slowdown},
-                   {"scaled_by", projection.scaled_by},
-                   {"library", report.library},
-                   {"primitives", report.primitives},
-                   {"parts", parts},
-                   {"rounds", rounds},
-                   {"rounds_wanted", report.rounds_wanted},
-                   {"notes", report.notes},
-                   {"problem_files", report.problem_files}};
+  json document = {
+      {"profile", report.profile_uuid},
+      {"file", report.profile_file},
+      {"what_if", report.what_if},
+      {"projected_seconds", projection.projected.center},
+      {"projected_interval", interval_json(projection.projected)},
+      {"measured_seconds", json()},
+      {"measured_interval", projection.measured ? interval_json(*projection.measured) : json()},
+      {"relative_error", or_null(projection.relative_error)},
+      {"explained", projection.explained},
+      {"recorded_seconds", report.recorded_step_seconds},
+      {"slowdown", projection.slowdown},
+      {"scaled_by", projection.scaled_by},
+      {"library", report.library},
+      {"primitives", report.primitives},
+      {"parts", parts},
+      {"rounds", rounds},
+      {"rounds_wanted", report.rounds_wanted},
+      {"notes", report.notes},
+      {"problem_files", report.problem_files}};
   if (projection.measured) document["measured_seconds"] = projection.measured->center;
   return document;
 }

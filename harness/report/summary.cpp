@@ -127,11 +127,8 @@ std::string render_summary(const Result& result) {
       "{} {} · tier {} · division {} · run {} of {}\n", printable(result.rules.workload, 40),
       printable(result.rules.version, 16), printable(result.rules.tier, 16),
       printable(result.rules.division, 16), result.identity.run_index, result.identity.run_count);
-  text += wrap(fmt::format("batch {} · {} · kernels {} · allocator {} · threads {} · seed {}",
-                           setting_text(result.settings, "batch_size"),
-                           setting_text(result.settings, "precision"), kernels_text(result.kernels),
-                           setting_text(result.settings, "allocator"),
-                           setting_text(result.settings, "threads"), result.seeds.run),
+  text += wrap(fmt::format("{} · seed {}", set_up_text(result.settings, result.kernels),
+                           result.seeds.run),
                kColumns, 2) +
           "\n";
   text += data_text(result.dataset);

@@ -36,6 +36,13 @@ std::string kernels_text(const KernelSet& kernels) {
   return printable(most->first + " except " + join(others, ","), 120);
 }
 
+std::string set_up_text(const Settings& settings, const KernelSet& kernels) {
+  return fmt::format("batch {} · {} · kernels {} · allocator {} · threads {}",
+                     setting_text(settings, "batch_size"), setting_text(settings, "precision"),
+                     kernels_text(kernels), setting_text(settings, "allocator"),
+                     setting_text(settings, "threads"));
+}
+
 std::string data_text(const std::optional<Artifact>& data) {
   if (!data) return {};
   std::string text = fmt::format("data {}\n", printable(data->name, 74));

@@ -15,6 +15,9 @@ std::string setting_text(const Settings& settings, const char* key);
 /// without any.
 std::string kernels_text(const KernelSet& kernels);
 
+/// "batch 1 · fp32 · kernels custom · allocator pooled · threads 2", safe to print.
+std::string set_up_text(const Settings& settings, const KernelSet& kernels);
+
 /// The data's name and, where there are any, the boxes that were changed; empty without data.
 std::string data_text(const std::optional<Artifact>& data);
 

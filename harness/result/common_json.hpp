@@ -31,6 +31,9 @@ nlohmann::json list_json(const std::vector<T>& items, const ToJson& item_json) {
 nlohmann::json common_json(const ResultCommon& common, const char* kind, const char* version);
 /// low and high of `interval`, with the reason where there are none, and its confidence.
 void put_bounds(nlohmann::json& object, const Interval& interval);
+inline nlohmann::json or_null(const std::optional<double>& value) {
+  return value ? nlohmann::json(*value) : nlohmann::json();
+}
 nlohmann::json interval_json(const Interval& interval);
 nlohmann::json quality_json(const QualityReport& report);
 nlohmann::json identity_json(const Identity& identity);
