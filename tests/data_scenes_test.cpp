@@ -103,6 +103,18 @@ SceneSet tiny_set() {
   return set;
 }
 
+/// Bytes that this process, its threads included, has been given by read().
+std::int64_t bytes_read() {
+  std::ifstream file("/proc/self/io");
+  std::string key;
+  std::int64_t value = -1;
+  while (file >> key >> value) {
+    if (key == "rchar:") return value;
+  }
+  FAIL("/proc/self/io has no rchar");
+  return -1;
+}
+
 std::size_t entries(const fs::path& folder) {
   std::size_t n = 0;
   for (const auto& entry : fs::directory_iterator(folder)) {
@@ -301,6 +313,61 @@ TEST_CASE("an exchanged picture is found, although the manifest was written anew
   write(scenes.folder / "manifest.json", to_json(manifest));
   CHECK_THROWS_WITH(open_scene_cache(frozen, {}, cache.path()),
                     Catch::Contains("its hashes of train are not the frozen ones"));
+}
+
+TEST_CASE("a start reads each file of a found set once", "[data]") {
+  if (real_source() == nullptr) return;
+  const TemporaryFolder cache;
+  SceneSet set = tiny_set();
+  set.width = 512;  // pictures that weigh more than all else that is read
+  set.height = 384;
+  const SceneCache scenes = open_scene_cache(set, {}, cache.path());
+  std::int64_t size = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(scenes.folder)) {
+    if (entry.is_regular_file()) size += static_cast<std::int64_t>(entry.file_size());
+  }
+  const std::int64_t before = bytes_read();
+  open_scene_cache(set, {}, cache.path());
+  const std::int64_t found = bytes_read() - before;
+  CHECK(found >= size);
+  CHECK(found < size + size / 4);
+}
+
+TEST_CASE("files frozen to the byte are not decoded, and no others pass for them", "[data]") {
+  if (real_source() == nullptr) return;
+  const TemporaryFolder cache;
+  const SceneCache scenes = open_scene_cache(tiny_set(), {}, cache.path());
+  SceneSet set = tiny_set();
+  const auto freeze_files = [&](const Manifest& manifest) {
+    std::vector<std::string> hashes;
+    for (int i = 0; i < set.train_count; ++i) {
+      hashes.push_back(manifest.files.at(scene_file(SceneSplit::kTrain, i)));
+    }
+    set.frozen_train.files = split_hash(hashes);
+  };
+  const auto exchange = [&](const std::string& content) {
+    write(scenes.folder / "train" / "000004.png", content);
+    Manifest manifest = scenes.manifest;
+    manifest.files["train/000004.png"] = sha256_hex(content);
+    write(scenes.folder / "manifest.json", to_json(manifest));
+    return manifest;
+  };
+  freeze_files(scenes.manifest);
+  CHECK_NOTHROW(open_scene_cache(set, {}, cache.path()));
+  const std::string other = read_file(scenes.folder / "train" / "000003.png", 1 << 20);
+  exchange(other);
+  CHECK_THROWS_WITH(open_scene_cache(set, {}, cache.path()),
+                    Catch::Contains("train: its pictures are not the frozen ones"));
+  // The manifest of the whole folder beside exchanged bytes: the file is not what it lists.
+  write(scenes.folder / "manifest.json", to_json(scenes.manifest));
+  CHECK_THROWS_WITH(open_scene_cache(set, {}, cache.path()),
+                    Catch::Contains("000004.png: is damaged"));
+  // What is frozen to the byte is never looked into: no decoder would take this for a picture.
+  freeze_files(exchange("not a picture"));
+  CHECK_NOTHROW(open_scene_cache(set, {}, cache.path()));
+  set.frozen_train.files.clear();
+  CHECK_THROWS_WITH(open_scene_cache(set, {}, cache.path()),
+                    Catch::Contains("neither a JPEG nor a PNG"));
 }
 
 TEST_CASE("a folder that calls itself one of the frozen sets is not taken for it", "[data]") {

@@ -10,6 +10,7 @@
 #include "harness/base/text.hpp"
 #include "workloads/data/manifest.hpp"
 #include "workloads/data/scene_cache.hpp"
+#include "workloads/data/scene_pixels.hpp"
 
 namespace harness::workloads {
 namespace {
@@ -195,11 +196,11 @@ DataSource open_fashion_scenes(const SceneSet& set, int num_classes, const Prepa
   source.artifact.name = "fashion-scenes-" + set.name;
   source.artifact.source = scenes.folder.string();
   std::string frozen;
-  for (const char* split : {"train", "eval"}) {
-    const std::string pixels = std::string(split) + "_pixels_sha256";
+  for (const SceneSplit split : kSceneSplits) {
+    const std::string pixels = pixels_key(split);
     source.artifact.details[pixels] = scenes.manifest.details.at(pixels);
     frozen += scenes.manifest.details.at(pixels);
-    frozen += scenes.manifest.files.at(std::string(split) + ".json");
+    frozen += scenes.manifest.files.at(std::string(to_string(split)) + ".json");
   }
   source.artifact.details["generator_version"] = std::to_string(kSceneGeneratorVersion);
   source.artifact.sha256 = sha256_hex(frozen);

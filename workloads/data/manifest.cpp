@@ -16,6 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxManifest = std::size_t{512} << 20;
+constexpr std::size_t kMaxLookedAt = std::size_t{64} << 20;
 
 bool is_sha256(const std::string& text) {
   return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
@@ -102,7 +103,7 @@ std::optional<Manifest> read_manifest(const fs::path& folder) {
 }
 
 std::int64_t verify_files(const fs::path& folder, const Manifest& manifest, const std::string& hint,
-                          const Preparation& preparation) {
+                          const Preparation& preparation, const LookAtFile& look) {
   std::vector<const std::pair<const std::string, std::string>*> entries;
   entries.reserve(manifest.files.size());
   for (const auto& entry : manifest.files) entries.push_back(&entry);
@@ -122,9 +123,11 @@ std::int64_t verify_files(const fs::path& folder, const Manifest& manifest, cons
                    if (!fs::is_regular_file(path, error)) {
                      throw Error(name, "is missing, the manifest lists it", hint);
                    }
-                   if (sha256_of_file(path) != hash) {
+                   const std::string content = look ? read_file(path, kMaxLookedAt) : std::string();
+                   if ((look ? sha256_hex(content) : sha256_of_file(path)) != hash) {
                      throw Error(name, "is damaged: its SHA-256 is not the manifest's", hint);
                    }
+                   if (look) look(file, content);
                    bytes += static_cast<std::int64_t>(fs::file_size(path, error));
                  }
                });

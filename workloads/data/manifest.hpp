@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -29,10 +30,16 @@ std::string to_json(const Manifest& manifest);
 /// it cannot be read, or says it is ours and breaks the format.
 std::optional<Manifest> read_manifest(const std::filesystem::path& folder);
 
+/// What verify_files() does with a file of the manifest whose hash is right. Called from several
+/// threads at once, once a file.
+using LookAtFile = std::function<void(const std::string& file, const std::string& content)>;
+
 /// Hashes every file of the manifest, in parallel. Throws Error naming the first file that is
-/// missing or differs; `hint` says what to do then. Returns the bytes read.
+/// missing or differs; `hint` says what to do then. With `look` each file is read whole (so the
+/// files are small) and handed on: nothing is read twice. Returns the bytes read.
 std::int64_t verify_files(const std::filesystem::path& folder, const Manifest& manifest,
-                          const std::string& hint, const Preparation& preparation);
+                          const std::string& hint, const Preparation& preparation,
+                          const LookAtFile& look = {});
 
 /// Throws Error unless `name` is a relative path that stays inside its folder: not absolute, no
 /// `..`, no control characters, at most 1024 bytes. `where` names the file that holds it.

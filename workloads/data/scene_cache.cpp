@@ -115,11 +115,6 @@ void expect_frozen(const SceneSet& set, const std::string& what, const std::stri
               "this build composes other pixels than the frozen generator: please report it");
 }
 
-/// Details under which a split's frozen hashes stand in the manifest.
-std::string pixels_key(SceneSplit split) {
-  return std::string(to_string(split)) + "_pixels_sha256";
-}
-
 void compose_split(const FashionMnist& source, const SceneSet& set, SceneSplit split,
                    const fs::path& folder, const Preparation& preparation, Manifest& manifest) {
   const std::string name = to_string(split);
@@ -131,13 +126,13 @@ void compose_split(const FashionMnist& source, const SceneSet& set, SceneSplit s
   parallel_for(count, "composing " + name + " scenes", preparation, [&](std::size_t i) {
     Scene scene = compose_scene(source, set, split, static_cast<int>(i));
     const std::string png = encode_png(scene.image);
-    write_plain(folder / name / scene_file_name(static_cast<int>(i)), png);
+    write_plain(folder / scene_file(split, static_cast<int>(i)), png);
     file_hashes[i] = sha256_hex(png);
     pixel_hashes[i] = pixel_hash(scene.image);
     items[i] = std::move(scene.items);
   });
   for (std::size_t i = 0; i < count; ++i) {
-    manifest.files[name + "/" + scene_file_name(static_cast<int>(i))] = file_hashes[i];
+    manifest.files[scene_file(split, static_cast<int>(i))] = file_hashes[i];
   }
   const std::string pixels = split_hash(pixel_hashes);
   const std::string annotations = annotations_json(set, split, items);
@@ -161,7 +156,7 @@ void compose(const SceneSet& set, const fs::path& folder, const Preparation& pre
   manifest.details["set"] = set.name;
   manifest.details["generator_version"] = std::to_string(kSceneGeneratorVersion);
   manifest.details["source_sha256"] = source.sha256;
-  for (const SceneSplit split : {SceneSplit::kTrain, SceneSplit::kEval}) {
+  for (const SceneSplit split : kSceneSplits) {
     compose_split(source, set, split, folder, preparation, manifest);
   }
   write_file_atomically(folder / "manifest.json", to_json(manifest));
@@ -183,7 +178,7 @@ Manifest check_manifest(const SceneSet& set, const fs::path& folder, const std::
     return it == manifest.details.end() || (!frozen.empty() && it->second != frozen);
   };
   std::size_t files = 0;
-  for (const SceneSplit split : {SceneSplit::kTrain, SceneSplit::kEval}) {
+  for (const SceneSplit split : kSceneSplits) {
     const auto annotations = manifest.files.find(std::string(to_string(split)) + ".json");
     const FrozenSplit& frozen = set.frozen(split);
     if (differs(pixels_key(split), frozen.pixels) || annotations == manifest.files.end() ||
@@ -192,9 +187,8 @@ Manifest check_manifest(const SceneSet& set, const fs::path& folder, const std::
                   hint);
     }
     for (int i = 0; i < set.count(split); ++i) {
-      if (!manifest.files.contains(std::string(to_string(split)) + "/" + scene_file_name(i))) {
-        throw Error(name, fmt::format("{}/{} is not listed", to_string(split), scene_file_name(i)),
-                    hint);
+      if (!manifest.files.contains(scene_file(split, i))) {
+        throw Error(name, scene_file(split, i) + " is not listed", hint);
       }
     }
     files += 1 + static_cast<std::size_t>(set.count(split));
@@ -238,6 +232,10 @@ void compose_into_place(const SceneSet& set, const fs::path& cache, const fs::pa
 
 std::string scene_file_name(int index) { return fmt::format("{:06}.png", index); }
 
+std::string scene_file(SceneSplit split, int index) {
+  return fmt::format("{}/{}", to_string(split), scene_file_name(index));
+}
+
 std::string annotations_json(const SceneSet& set, SceneSplit split,
                              const std::vector<std::vector<SceneItem>>& items) {
   std::string out = fmt::format(
@@ -280,12 +278,11 @@ SceneCache open_scene_cache(const SceneSet& set, const Preparation& preparation,
   const std::string hint =
       fmt::format("delete the folder {} and it is composed again", shown(found.folder));
   found.manifest = check_manifest(set, found.folder, hint);
-  verify_files(found.folder, found.manifest, hint, preparation);
-  for (const SceneSplit split : {SceneSplit::kTrain, SceneSplit::kEval}) {
-    if (found.composed) break;  // hashed as they were made
-    // check_manifest() has compared this with what is frozen.
-    verify_pixels(found.folder / to_string(split), set.count(split),
-                  found.manifest.details.at(pixels_key(split)), hint, preparation);
+  if (found.composed) {
+    // The pixels were hashed as they were made; this tells whether they reached the disk.
+    verify_files(found.folder, found.manifest, hint, preparation);
+  } else {
+    verify_scenes(found.folder, set, found.manifest, hint, preparation);
   }
   return found;
 }

@@ -22,7 +22,7 @@ struct SceneCache {
 };
 
 /// Finds the set under `cache` (default: cache_folder()/fashion-scenes) or composes it there, and
-/// verifies every file against the manifest and the decoded pixels against the frozen hashes.
+/// verifies every file against the manifest, and files or pixels against the frozen hashes.
 /// Composition goes to a temporary folder that is renamed when all is written and its pixels and
 /// annotations hash to the frozen values; one process composes, others wait for it. Throws Error
 /// when the source or disk space is missing, or a file found there is damaged (it says which, and
@@ -36,5 +36,8 @@ std::string annotations_json(const SceneSet& set, SceneSplit split,
 
 /// `NNNNNN.png`
 std::string scene_file_name(int index);
+
+/// Its path in the set's folder, and key in the manifest: `train/NNNNNN.png`.
+std::string scene_file(SceneSplit split, int index);
 
 }  // namespace harness::workloads

@@ -2,6 +2,7 @@
 // them, so nothing here changes; other scenes get a new generator version and a new name.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,8 @@ constexpr int kSceneGeneratorVersion = 1;
 
 enum class SceneSplit { kTrain = 0, kEval = 1 };
 
+inline constexpr std::array kSceneSplits = {SceneSplit::kTrain, SceneSplit::kEval};
+
 /// "train" or "eval": names of folders, JSON files and keys.
 const char* to_string(SceneSplit split);
 
@@ -19,6 +22,10 @@ const char* to_string(SceneSplit split);
 struct FrozenSplit {
   std::string pixels{};       ///< over the scenes' pixel hashes (hex, 64 bytes each) in order
   std::string annotations{};  ///< of the JSON file
+  /// Over the hashes of the PNG files in order, as zlib itself writes them: files with this hash
+  /// have the frozen pixels and need not be decoded to be sure. Other compressors write other
+  /// bytes.
+  std::string files{};
 };
 
 struct SceneSet {
