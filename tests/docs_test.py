@@ -244,7 +244,8 @@ def check_options(program, pages):
     known = {f"--{name}" for command in program.commands() for name in program.options(command)} | {"--version"}
     known |= options_of_scripts()
     return [f"{name}: there is no option {one}" for name, text in pages.items() for span in spans_of(text)
-            for one in re.findall(r"^(--[a-z][a-z_-]+)", span) if one not in known]
+            for one in re.findall(r"^(--[a-z][a-z_-]+)", span)
+            if one not in known and not one.startswith("--benchmark_")]  # those are Google Benchmark's
 
 
 def anchors_of(text):
