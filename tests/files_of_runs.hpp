@@ -6,6 +6,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -35,15 +36,30 @@ inline std::vector<nlohmann::json> lines_of(const std::filesystem::path& file) {
   return lines;
 }
 
-/// Waits until a run in `out` has measured something, half a minute at most.
-inline void wait_for_first_step(const std::filesystem::path& out) {
+/// Waits until `holds`, half a minute at most.
+inline void wait_until(const std::function<bool()>& holds) {
   for (int i = 0; i < 3000; ++i) {
-    for (const std::filesystem::path& file : files_ending(out, ".jsonl")) {
-      if (read_file(file, 64 << 20).find("\"event\":\"step\"") != std::string::npos) return;
-    }
+    if (holds()) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  FAIL("no step was measured in " << out);
+  FAIL("what was waited for did not come");
+}
+
+/// Waits until a file in `out` with that extension holds `text`.
+inline void wait_for_line(const std::filesystem::path& out, const std::string& extension,
+                          const std::string& text) {
+  INFO("waiting for " << text << " in " << out);
+  wait_until([&] {
+    const std::vector<std::filesystem::path> files = files_ending(out, extension);
+    return std::any_of(files.begin(), files.end(), [&](const std::filesystem::path& file) {
+      return read_file(file, 64 << 20).find(text) != std::string::npos;
+    });
+  });
+}
+
+/// Waits until a run in `out` has measured something.
+inline void wait_for_first_step(const std::filesystem::path& out) {
+  wait_for_line(out, ".jsonl", "\"event\":\"step\"");
 }
 
 /// Lines of `text` that are wider than `columns` characters or end in a blank; empty when none is.
@@ -67,6 +83,15 @@ inline std::vector<std::string> error_lines(const Outcome& outcome) {
     if (line.starts_with("harness: ")) errors.push_back(line);
   }
   return errors;
+}
+
+/// The lines by which a command that was asked to stop says when it will.
+inline std::vector<std::string> stop_lines(const Outcome& outcome) {
+  std::vector<std::string> lines = error_lines(outcome);
+  std::erase_if(lines, [](const std::string& line) {
+    return line.find("once more to stop at once") == std::string::npos;
+  });
+  return lines;
 }
 
 /// One line on stderr that starts as all errors do, and nothing else there.

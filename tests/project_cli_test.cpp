@@ -151,6 +151,8 @@ TEST_CASE("rounds before Ctrl-C count", "[projection]") {
   const Outcome outcome = process.wait();
   CAPTURE(outcome.out, outcome.err);
   CHECK(outcome.code == 2);
+  REQUIRE(stop_lines(outcome).size() == 1);
+  CHECK_THAT(stop_lines(outcome)[0], Catch::Contains("after the current primitive"));
   const json report = json::parse(outcome.out);
   CHECK(!report["rounds"].empty());
   CHECK(report["rounds"].size() < 100);

@@ -10,63 +10,13 @@
 #include <thread>
 
 #include "harness/base/files.hpp"
-#include "tests/files_of_runs.hpp"
-#include "tests/process.hpp"
+#include "harness/run/saved_json.hpp"
 #include "tests/temporary_folder.hpp"
+#include "tests/training_runs.hpp"
 
 using namespace harness;  // NOLINT(google-build-using-namespace)
 using nlohmann::json;
 namespace fs = std::filesystem;
-
-namespace {
-
-std::vector<std::string> training(const fs::path& out, const std::vector<std::string>& more = {}) {
-  std::vector<std::string> arguments = {"run",        "--workload", "null",
-                                        "--tier",     "training",   "--out",
-                                        out.string(), "--set",      "quality=0.1,0.2,0.3,0.6"};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
-}
-
-std::vector<json> results_in(const fs::path& folder) {
-  std::vector<json> results;
-  for (const fs::path& file : files_ending(folder, ".json")) {
-    results.push_back(json::parse(read_file(file, 64 << 20)));
-  }
-  return results;
-}
-
-/// Every loss of every step, by the number of the step; the last line counts, as on a resumed run.
-std::vector<double> losses_by_step(const fs::path& folder) {
-  std::vector<double> losses;
-  for (const fs::path& file : files_ending(folder, ".jsonl")) {
-    for (const json& line : lines_of(file)) {
-      if (line["event"] != "step") continue;
-      CHECK(line["step"] == losses.size() + 1);  // none twice, none left out
-      losses.push_back(line["losses"]["total"]);
-    }
-  }
-  return losses;
-}
-
-/// The log of each result; what was killed before its first saved state leaves one without.
-void check_log_passes(const fs::path& folder) {
-  for (fs::path file : files_ending(folder, ".json")) {
-    const Outcome outcome = run_harness({"check-log", file.replace_extension(".log").string()});
-    CHECK(outcome.code == 0);
-    CHECK_THAT(outcome.out, Catch::Contains("passes the log rules"));
-  }
-}
-
-bool is_clean(const fs::path& folder) {
-  return std::none_of(fs::directory_iterator(folder), {}, [](const fs::directory_entry& entry) {
-    const std::string name = entry.path().filename().string();
-    return name.find(".state") != std::string::npos || name.ends_with(".checkpoint") ||
-           name.ends_with(".tmp");
-  });
-}
-
-}  // namespace
 
 TEST_CASE("a series trains to its target, logs, and is valid", "[training][cli]") {
   const TemporaryFolder out;
@@ -197,6 +147,7 @@ TEST_CASE("an interrupted series says so and goes on where it was", "[training][
   process.signal(SIGINT);
   const Outcome stopped = process.wait();
   CHECK(stopped.code == 2);
+  CHECK(stop_lines(stopped).size() == 1);  // of the run's own process, none of the series'
   CHECK_THAT(stopped.err, Catch::Contains("--resume '" + out.path().string()));
   check_one_error(run_harness(training(out.path())), 1, "an unfinished series lies there");
   const Outcome outcome = run_harness({"run", "--resume", out.path().string()});
@@ -226,7 +177,7 @@ TEST_CASE("a run that has its result is never measured again", "[training][cli][
   std::string program = state["program"];
   program.pop_back();  // the newline
   state["program"] = program;
-  std::ofstream(out / "series.state") << state;
+  write_saved_json(out / "series.state", state);
   std::ofstream(out / "notes.json") << "{}";  // of somebody else
   const Outcome outcome = run_harness({"run", "--resume", out.path().string()});
   CAPTURE(outcome.out, outcome.err);
@@ -246,90 +197,6 @@ TEST_CASE("two runs do not share a folder", "[training][cli]") {
                   "another run is at work");
   process.signal(SIGKILL);
   process.wait();
-}
-
-TEST_CASE("a saved state that is damaged or of another run is refused by name", "[training][cli]") {
-  const TemporaryFolder out;
-  Process process(training(out.path(), {"--runs", "1", "--set", "step-ms=10"}));
-  wait_for_first_step(out.path());
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  process.signal(SIGINT);
-  process.wait();
-  const fs::path header = files_ending(out.path(), ".checkpoint").at(0);
-  const json saved = json::parse(read_file(header, 1 << 20));
-  const fs::path state = out / saved["state_file"].get<std::string>();
-  const auto resume = [&] { return run_harness({"run", "--resume", out.path().string()}); };
-  const auto write = [](const fs::path& path, const std::string& text) {
-    std::ofstream(path) << text;
-  };
-  const auto last_error = [](const Outcome& outcome) {
-    return error_lines(outcome).empty() ? std::string() : error_lines(outcome).back();
-  };
-  SECTION("its header is cut short") {
-    write(header, read_file(header, 1 << 20).substr(0, 300));
-    const Outcome outcome = resume();
-    CHECK(outcome.code == 1);
-    CHECK_THAT(last_error(outcome), Catch::Contains(header.filename().string()));
-  }
-  SECTION("its header lacks a member") {
-    json less = saved;
-    less.erase("log_size");
-    write(header, less.dump());
-    CHECK_THAT(last_error(resume()), Catch::Contains("is damaged"));
-  }
-  SECTION("another version of the format") {
-    json other = saved;
-    other["format"] = "harness-checkpoint/9";
-    write(header, other.dump());
-    CHECK_THAT(last_error(resume()), Catch::Contains("is no checkpoint of the format"));
-  }
-  SECTION("names that lead elsewhere") {
-    json other = saved;
-    other["state_file"] = "../../etc/passwd";
-    write(header, other.dump());
-    CHECK_THAT(last_error(resume()), Catch::Contains("names files of another run"));
-  }
-  SECTION("the workload's state was changed") {
-    write(state, "null 3 1\n");
-    CHECK_THAT(last_error(resume()), Catch::Contains("its SHA-256 differs"));
-  }
-  SECTION("the workload's state is gone") {
-    const fs::path samples = files_ending(out.path(), ".jsonl").at(0);
-    const auto size = fs::file_size(samples);
-    fs::remove(state);
-    CHECK(resume().code == 1);
-    CHECK(fs::file_size(samples) == size);  // what was measured stays, whatever is refused
-  }
-  SECTION("numbers that cannot be") {
-    json other = saved;
-    other["training"]["epoch"] = -5;
-    write(header, other.dump());
-    CHECK_THAT(last_error(resume()), Catch::Contains("is damaged"));
-  }
-  SECTION("a series that leads elsewhere") {
-    json other = json::parse(read_file(out / "series.state", 1 << 20));
-    other["series_id"] = "../../somewhere";
-    write(out / "series.state", other.dump());
-    CHECK_THAT(last_error(resume()), Catch::Contains("is damaged"));
-  }
-  SECTION("the samples are gone") {
-    fs::remove(files_ending(out.path(), ".jsonl").at(0));
-    CHECK_THAT(last_error(resume()), Catch::Contains("cannot be opened"));
-  }
-  SECTION("the log was cut") {
-    fs::resize_file(files_ending(out.path(), ".log").at(0), 100);
-    CHECK_THAT(last_error(resume()), Catch::Contains("shorter than it was"));
-  }
-  SECTION("the settings are others") {
-    json other = saved;
-    other["conditions"]["kernels"] = {{"nothing", "custom"}};
-    write(header, other.dump());
-    CHECK_THAT(last_error(resume()), Catch::Contains("kernels was"));
-  }
-  SECTION("the series' file is damaged") {
-    write(out / "series.state", "{}");
-    CHECK_THAT(last_error(resume()), Catch::Contains("is damaged"));
-  }
 }
 
 TEST_CASE("a full disk leaves the state before", "[training][cli]") {

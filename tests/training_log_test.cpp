@@ -110,7 +110,7 @@ TEST_CASE("what others have written stays ASCII and hides no key", "[mlperf]") {
   facts.departures = {{"/hyperparameters/global_batch_size", "16", "eval_accuracy train_samples"}};
   const TemporaryFolder folder;
   ScriptedTraining workload;
-  TrainingLog(folder / "run.log", facts, workload, ticking_clock()).finished();
+  const TrainingLog log(folder / "run.log", facts, workload, ticking_clock());
   std::set<std::string> lines_naming;
   for (const std::string& line : text_lines(folder / "run.log")) {
     CHECK(std::all_of(line.begin(), line.end(), [](char c) { return c >= ' ' && c <= '~'; }));
@@ -151,9 +151,6 @@ TEST_CASE("a run that does not reach its target ends its log as aborted", "[mlpe
     TrainingLog log(folder / "run.log", closed_facts(), workload, ticking_clock());
     CHECK_THROWS(train_to_target(workload, log, 0.34, 3));
   }
-  SECTION("before it started") {
-    const TrainingLog log(folder / "run.log", closed_facts(), workload, ticking_clock());
-  }
   SECTION("when it is told once that it is over") {
     TrainingLog log(folder / "run.log", closed_facts(), workload, ticking_clock());
     log.run_begin();
@@ -164,6 +161,16 @@ TEST_CASE("a run that does not reach its target ends its log as aborted", "[mlpe
   CHECK(last().at("metadata").at("status") == "aborted");
   const std::vector<std::string> all = keys(log_events(folder / "run.log"));
   CHECK(std::count(all.begin(), all.end(), "run_stop") == 1);
+}
+
+TEST_CASE("a run that ends before its clock starts leaves no log", "[mlperf]") {
+  const TemporaryFolder folder;
+  ScriptedTraining workload;
+  {
+    const TrainingLog log(folder / "run.log", closed_facts(), workload, ticking_clock());
+    CHECK(std::filesystem::exists(folder / "run.log"));
+  }
+  CHECK_FALSE(std::filesystem::exists(folder / "run.log"));
 }
 
 TEST_CASE("a quality that is no number leaves no accuracy in the log", "[mlperf]") {

@@ -129,6 +129,8 @@ class NullWorkload : public Workload {
     qualities_ = numbers("quality", context.settings.at("quality"));
     const std::string& custom = context.settings.at("custom-quality");
     if (custom_kernels(context) && !custom.empty()) qualities_ = numbers("custom-quality", custom);
+    evaluation_ms_ =
+        up_to(1e9, "evaluation-ms", number("evaluation-ms", context.settings.at("evaluation-ms")));
     losses_ = numbers("losses", context.settings.at("losses"));
     const double fail_at =
         up_to(1e15, "fail-at", number("fail-at", context.settings.at("fail-at")));
@@ -183,6 +185,7 @@ class NullWorkload : public Workload {
   }
 
   Quality evaluate() override {
+    sleep_for(evaluation_ms_);
     Quality quality{"scripted-quality", Direction::kHigher, std::nullopt, "", {}};
     const double value = qualities_[std::min(evaluations_++, qualities_.size() - 1)];
     if (value == value) {
@@ -215,6 +218,16 @@ class NullWorkload : public Workload {
   }
 
  private:
+  /// Looks every now and then whether the run was asked to stop, as a real evaluation does.
+  void sleep_for(double ms) const {
+    using Milliseconds = std::chrono::duration<double, std::milli>;
+    const auto until = std::chrono::steady_clock::now() + Milliseconds(ms);
+    for (Milliseconds left(ms); left.count() > 0; left = until - std::chrono::steady_clock::now()) {
+      std::this_thread::sleep_for(std::min(left, Milliseconds(20)));
+      context_->interrupted();
+    }
+  }
+
   static bool custom_kernels(const WorkloadContext& context) {
     const auto chosen = context.kernels.find("nothing");
     return chosen != context.kernels.end() && chosen->second == "custom";
@@ -238,6 +251,7 @@ class NullWorkload : public Workload {
   double speedup_ = 1;
   std::vector<double> qualities_;
   std::size_t evaluations_ = 0;
+  double evaluation_ms_ = 0;
   std::vector<double> losses_;
   std::int64_t fail_at_ = 0;
   double flops_ = 0;
@@ -256,6 +270,7 @@ WorkloadInfo info() {
            {"pooled-speedup", "1", "divides step-ms with the pooled allocator", {}},
            {"bf16-speedup", "1", "divides step-ms in bf16", {}},
            {"quality", "1", "quality of each evaluation in turn, a list ends with the last", {}},
+           {"evaluation-ms", "0", "milliseconds each evaluation sleeps", {}},
            {"custom-quality", "", "the same with custom kernels, where it differs", {}},
            {"memory", "1e6", "bytes a sample of the batch claims to need", {}},
            {"flops", "0", "work a step claims to do; above 0 the peaks are sampled too", {}},

@@ -15,6 +15,19 @@ namespace harness {
 struct Sha256::State {
   EVP_MD_CTX* context = EVP_MD_CTX_new();
   ~State() { EVP_MD_CTX_free(context); }
+
+  std::string finish() {
+    std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+    unsigned int size = 0;
+    EVP_DigestFinal_ex(context, digest.data(), &size);
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    std::string text;
+    for (unsigned int i = 0; i < size; ++i) {
+      text += kDigits[digest[i] >> 4];
+      text += kDigits[digest[i] & 15];
+    }
+    return text;
+  }
 };
 
 Sha256::Sha256() : state_(std::make_unique<State>()) {
@@ -29,17 +42,12 @@ void Sha256::update(const void* data, std::size_t size) {
   EVP_DigestUpdate(state_->context, data, size);
 }
 
-std::string Sha256::hex() {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned int size = 0;
-  EVP_DigestFinal_ex(state_->context, digest.data(), &size);
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (unsigned int i = 0; i < size; ++i) {
-    text += kDigits[digest[i] >> 4];
-    text += kDigits[digest[i] & 15];
-  }
-  return text;
+std::string Sha256::hex() { return state_->finish(); }
+
+std::string Sha256::hex_so_far() const {
+  State copy;
+  EVP_MD_CTX_copy_ex(copy.context, state_->context);
+  return copy.finish();
 }
 
 std::string sha256_hex(std::string_view content) {

@@ -18,6 +18,8 @@ class Sha256 {
   void update(const void* data, std::size_t size);
   /// 64 hex digits; the object is used up.
   std::string hex();
+  /// The hash of what came so far; more may follow.
+  std::string hex_so_far() const;
 
  private:
   struct State;

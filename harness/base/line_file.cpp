@@ -5,9 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "harness/base/error.hpp"
 #include "harness/base/text.hpp"
@@ -23,22 +25,36 @@ LineFile::LineFile(const std::filesystem::path& path, std::string line_name)
   }
 }
 
-LineFile::LineFile(const std::filesystem::path& path, std::string line_name, std::uint64_t size)
-    : path_(path), line_name_(std::move(line_name)), size_(static_cast<off_t>(size)) {
+LineFile::LineFile(const std::filesystem::path& path, std::string line_name,
+                   const WrittenLines& known)
+    : path_(path), line_name_(std::move(line_name)), size_(static_cast<off_t>(known.size)) {
   const auto refuse = [&](const std::string& why) {
     if (fd_ >= 0) ::close(fd_);
-    throw Error(printable(path.string()), why, "the run cannot go on without it; start a new one");
+    throw Error(printable(path.string()), why,
+                "put it back as it was, or start a new run in another folder");
   };
-  fd_ = ::open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+  fd_ = ::open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd_ < 0) refuse(fmt::format("cannot be opened: {}", std::strerror(errno)));
   struct stat status {};
   if (::fstat(fd_, &status) != 0 || !S_ISREG(status.st_mode)) refuse("is no regular file");
-  char last = '\n';
-  if (status.st_size < size_ || (size_ > 0 && ::pread(fd_, &last, 1, size_ - 1) != 1) ||
-      last != '\n') {
-    refuse("is shorter than it was, or has other lines");
+  if (size_ < 0 || status.st_size < size_) refuse("is shorter than it was when the run stopped");
+  if (!hash_beginning() || hash_.hex_so_far() != known.sha256) {
+    refuse("was changed since the run wrote it: its SHA-256 differs");
   }
   has_more_ = status.st_size > size_;
+}
+
+bool LineFile::hash_beginning() {
+  std::vector<char> buffer(std::size_t{1} << 20);
+  for (off_t at = 0; at < size_;) {
+    const std::size_t wanted = std::min(buffer.size(), static_cast<std::size_t>(size_ - at));
+    const ssize_t n = ::pread(fd_, buffer.data(), wanted, at);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    hash_.update(buffer.data(), static_cast<std::size_t>(n));
+    at += n;
+  }
+  return true;
 }
 
 LineFile::~LineFile() {
@@ -70,6 +86,7 @@ void LineFile::append(std::string_view line) {
     rest.remove_prefix(static_cast<std::size_t>(written));
   }
   size_ += static_cast<off_t>(text.size());
+  hash_.update(text.data(), text.size());
 }
 
 void LineFile::discard() {

@@ -206,6 +206,7 @@ std::string try_command(const RunPlan& plan, const std::vector<Advice>& advice) 
 
 ExitCode advise_command(const Arguments& arguments) {
   install_interrupt_handlers();
+  const StopMessage message("stopping after the current primitive");
   Options options = advise_options();
   if (!options.parse(arguments)) return ExitCode::kOk;
   if (options.words().size() != 1) {

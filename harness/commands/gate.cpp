@@ -83,6 +83,7 @@ std::optional<double> not_negative(const Options& options, const std::string& na
 
 GateReport run_commands(const Options& options, const GateRules& rules) {
   install_interrupt_handlers();
+  const StopMessage message("stopping; a command in progress is asked to end");
   CampaignOptions campaign;
   campaign.baseline = options.required("ab-base");
   campaign.candidate = options.required("ab-cand");

@@ -14,6 +14,7 @@
 #include "harness/run/progress.hpp"
 #include "harness/run/runner.hpp"
 #include "harness/run/samples_file.hpp"
+#include "harness/run/stop_notice.hpp"
 #include "harness/stats/stats.hpp"
 #include "harness/system/affinity.hpp"
 #include "harness/system/capture.hpp"
@@ -70,7 +71,9 @@ void judge(Result& result, const RunPlan& plan, const RunRecord& record, bool pr
   Status& status = result.status;
   if (record.stop == StopReason::kInterrupted || record.stop == StopReason::kFailed ||
       (profiled && record.stop != StopReason::kCompleted)) {
-    mark_aborted(status, record.stop_detail);
+    mark_aborted(
+        status, record.stop_detail,
+        record.training ? "harness run --resume goes on with it" : "run again for a valid result");
   } else if (profiled) {
     // Whether it is long enough for a measurement is not asked of it.
     status.state = RunState::kValid;
@@ -100,6 +103,25 @@ void judge(Result& result, const RunPlan& plan, const RunRecord& record, bool pr
   judge_machine(result);
 }
 
+/// Evaluations that gave no number: none of them can reach a target, whatever the model learned.
+void remark_on_missing_quality(Result& result) {
+  if (!result.training || !result.quality) return;
+  const Metric* quality = find_metric(result.metrics, "quality." + result.quality->quality.metric);
+  if (quality == nullptr) return;
+  std::vector<std::string> epochs;
+  for (const Sample& sample : quality->samples) {
+    if (!sample.value) epochs.push_back(fmt::format("{} ({})", sample.step, sample.reason));
+  }
+  if (epochs.empty()) return;
+  constexpr std::size_t kMostNamed = 8;
+  const std::size_t more = epochs.size() - std::min(epochs.size(), kMostNamed);
+  epochs.resize(epochs.size() - more);
+  result.status.recommendations.push_back(fmt::format(
+      "no {} was found after epoch {}{}: such an epoch cannot reach the target; look at the losses",
+      result.quality->quality.metric, join(epochs, ", "),
+      more > 0 ? fmt::format(" and {} more", more) : ""));
+}
+
 bool ran_to_its_end(const RunRecord& record) {
   return record.stop == StopReason::kCompleted || record.stop == StopReason::kTargetMissed;
 }
@@ -108,7 +130,7 @@ void open_samples(std::optional<SamplesFile>& samples, const RunPlan& plan, cons
                   const Result& result) {
   const std::filesystem::path path = task.out / (task.stem + ".jsonl");
   if (task.checkpoint) {
-    samples.emplace(path, task.checkpoint->samples_size);
+    samples.emplace(path, task.checkpoint->samples);
     return;
   }
   samples.emplace(path, json{{"run", result.identity.uuid},
@@ -204,13 +226,15 @@ Result measure(RunPlan& plan, const MeasureTask& task) {
   RunnerOptions options = {plan.tier.warmup_steps, plan.tier.min_steps, plan.tier.min_seconds,
                            plan.tier.max_seconds};
   RunnerHooks hooks = make_hooks(plan, *workload, peaks);
-  std::vector<Observer*> observers = {&*samples, &progress};
+  StopNotice notice(task.out / (task.stem + ".jsonl"));
+  std::vector<Observer*> observers = {&*samples, &progress, &notice};
   std::optional<TrainingSession> session;
   if (plan.tier.trains_to_target()) {
-    session.emplace(plan, result, task.out, task.stem, *workload, *samples, task.checkpoint);
+    session.emplace(plan, result, task.out, task.stem, *workload, *samples, task.checkpoint,
+                    task.state_saved);
     session->attach(hooks);
     options.training = session->options();
-    observers.push_back(&session->log());
+    observers.insert(observers.end(), {&*session, &session->log()});
   }
   std::unique_ptr<StepRecorder> recorder;
   std::optional<CountingRecorder> counting;
@@ -250,6 +274,7 @@ Result measure(RunPlan& plan, const MeasureTask& task) {
   if (record.quality)
     result.quality = report_quality(*record.quality, plan.quality_target, record.steps);
   judge(result, plan, record, task.recording != nullptr);
+  remark_on_missing_quality(result);
   return result;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@ struct MeasureTask {
   std::string stem{};  ///< of the run's files in `out`
   std::vector<std::string> command_line{};
   std::optional<Checkpoint> checkpoint{};   ///< of this run, to go on from
+  std::function<void()> state_saved{};      ///< called after the first saved state; may be empty
   std::optional<CampaignPlace> campaign{};  ///< that the run is a part of
   /// Not null: every other step is recorded, and quality is not evaluated; goes there.
   Recording* recording = nullptr;

@@ -15,6 +15,7 @@
 #include "harness/run/interrupt.hpp"
 #include "harness/run/progress.hpp"
 #include "harness/run/samples_file.hpp"
+#include "harness/run/stop_notice.hpp"
 #include "harness/system/affinity.hpp"
 #include "harness/system/capture.hpp"
 #include "harness/system/memory_limit.hpp"
@@ -76,7 +77,7 @@ void judge(Ablation& ablation, const AblationPlan& plan, const AblationRecord& r
   settle_division(ablation.rules, rules, shared_constraints(rules.closed), document, "");
   Status& status = ablation.status;
   if (record.stop == StopReason::kInterrupted || record.stop == StopReason::kFailed) {
-    mark_aborted(status, record.stop_detail);
+    mark_aborted(status, record.stop_detail, "run again for a valid result");
   } else {
     status.violations = check_rules(rules, ablation, document);
     if (record.stop == StopReason::kNonFinite) {
@@ -132,6 +133,7 @@ Ablation measure_ablation(AblationPlan& plan, const std::filesystem::path& sampl
                                      {"schema_version", kAblationSchemaVersion},
                                      {"at", ablation.identity.started_at}});
   Progress progress(stderr, terminal_columns(stderr));
+  StopNotice notice(samples_path);
   RunnerHooks hooks;
   hooks.stop_requested = interrupt_requested;
   hooks.data_opened = [&](const DataReport&) { refuse_if_too_large(plan, workloads); };
@@ -140,7 +142,7 @@ Ablation measure_ablation(AblationPlan& plan, const std::filesystem::path& sampl
   };
   const AblationRecord record =
       run_ablation(entries, {plan.warmup_rounds, plan.rounds, plan.steps_per_turn}, hooks,
-                   {&samples, &progress});
+                   {&samples, &progress, &notice});
 
   ablation.identity.ended_at = utc_now();
   ablation.environment_after = capture_environment();

@@ -97,10 +97,20 @@ std::vector<std::string> write_problem_files(const fs::path& out, const std::str
   return names;
 }
 
+ReplayRecord replay_or_stop(RunPlan& plan, const StepModel& model, const ReplayOptions& options) {
+  try {
+    return replay(plan, model, options);
+  } catch (const Interrupted&) {
+    throw Error("project", "interrupted before its first round was whole", "", ExitCode::kAborted);
+  }
+}
+
 }  // namespace
 
 ExitCode project_command(const Arguments& arguments) {
   install_interrupt_handlers();
+  const StopMessage message(
+      "stopping after the current primitive or plain step; rounds that are whole are kept");
   Options options = project_options();
   if (!options.parse(arguments)) return ExitCode::kOk;
   if (options.words().size() != 1) {
@@ -128,7 +138,7 @@ ExitCode project_command(const Arguments& arguments) {
                                            : new_run_folder(plan.rules.workload + "-projection");
   make_writable_folder(out);
 
-  ReplayRecord record = replay(plan, model, replaying);
+  ReplayRecord record = replay_or_stop(plan, model, replaying);
   report.projection = project(model, scaling, record.rounds);
   if (report.projection.scaled_by == "replays") {
     note_slowdown(report.projection.slowdown, report.notes);

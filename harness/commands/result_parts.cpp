@@ -61,11 +61,10 @@ void settle_division(RulesReference& reference, const Rules& rules,
   reference.mlperf_equivalent = rules.mlperf_equivalent && reference.division == "closed";
 }
 
-void mark_aborted(Status& status, const std::string& why) {
+void mark_aborted(Status& status, const std::string& why, const std::string& hint) {
   status.state = RunState::kAborted;
-  status.violations.push_back(
-      {"completed", "/status/state", "a run that ends by itself", why,
-       "what was measured until then is kept; run again for a valid result"});
+  status.violations.push_back({"completed", "/status/state", "a run that ends by itself", why,
+                               "what was measured until then is kept; " + hint});
 }
 
 std::vector<Finding> machine_findings(const ResultCommon& result) {

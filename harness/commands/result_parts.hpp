@@ -38,8 +38,9 @@ void settle_division(RulesReference& reference, const Rules& rules,
                      const std::vector<Constraint>& closed, const nlohmann::json& document,
                      const std::string& asked);
 
-/// The status of a measurement that did not end by itself; `why` says what ended it.
-void mark_aborted(Status& status, const std::string& why);
+/// The status of a measurement that did not end by itself; `why` says what ended it, `hint` what
+/// can be done.
+void mark_aborted(Status& status, const std::string& why, const std::string& hint);
 
 /// What the doctor says of the machine before the run and of what happened during it.
 std::vector<Finding> machine_findings(const ResultCommon& result);

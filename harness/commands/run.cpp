@@ -10,6 +10,7 @@
 #include "harness/commands/measure.hpp"
 #include "harness/commands/output.hpp"
 #include "harness/commands/result_folder.hpp"
+#include "harness/commands/resume.hpp"
 #include "harness/commands/run_options.hpp"
 #include "harness/commands/series.hpp"
 #include "harness/commands/series_state.hpp"
@@ -17,33 +18,27 @@
 #include "harness/report/series_summary.hpp"
 #include "harness/run/interrupt.hpp"
 #include "harness/run/plan.hpp"
+#include "harness/run/run_files.hpp"
 
 namespace harness {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// Names for the files of a run that nothing in `out` has yet: what an earlier try left is kept.
-std::string free_stem(const RunPlan& plan, const SeriesPosition& position, const fs::path& out) {
-  const std::string first =
-      fmt::format("{}-{}-{}", plan.rules.workload, position.index, position.series_id.substr(0, 8));
-  const auto taken = [&](const std::string& stem) {
-    return fs::exists(out / (stem + ".json")) || fs::exists(out / (stem + ".jsonl")) ||
-           fs::exists(out / (stem + ".log"));
-  };
-  std::string stem = first;
-  for (int i = 2; taken(stem); ++i) stem = fmt::format("{}-{}", first, i);
-  return stem;
+std::string first_stem(const RunPlan& plan, const SeriesPosition& position) {
+  return harness::first_stem(plan.rules.workload, position.index, position.series_id);
 }
 
 ExitCode run_once(const RunInvocation& invocation, RunPlan& plan, const SeriesPosition& position,
                   const fs::path& out) {
   make_writable_folder(out);
-  MeasureTask task{position, out, "", invocation.command_line, {}, inherited_campaign()};
+  MeasureTask task{position, out, "", invocation.command_line, {}, {}, inherited_campaign()};
+  const std::string first = first_stem(plan, position);
   if (plan.tier.trains_to_target()) {
-    task.checkpoint = find_checkpoint(out, position.series_id, position.index);
+    task.checkpoint = find_checkpoint(out, first, position.series_id, position.index);
+    task.state_saved = [&] { note_saved_state(out, task.stem); };
   }
-  task.stem = task.checkpoint ? task.checkpoint->stem : free_stem(plan, position, out);
+  task.stem = task.checkpoint ? task.checkpoint->stem : free_stem(first, out);
   const Result result = measure(plan, task);
   const ExitCode code =
       deliver(result, out / (task.stem + ".json"), out / (task.stem + ".jsonl"), invocation.strict);
@@ -68,45 +63,49 @@ ExitCode measure_run(const RunInvocation& invocation, RunPlan& plan, const Serie
 /// so: whatever was killed in between cannot make it count twice.
 ExitCode run_all(const RunInvocation& invocation, RunPlan& plan, SeriesState& state,
                  const fs::path& out) {
+  const StopMessage message("stopping before the next run");
   std::map<std::int64_t, ExitCode> codes;
-  for (const Result& result : results_of_series(out, state.series_id())) {
-    if (was_stopped(result.status)) continue;
+  std::vector<Result> done = results_of_series(out, state.series_id());
+  std::erase_if(done, [](const Result& result) { return was_stopped(result.status); });
+  for (const Result& result : done) {
     const std::int64_t index = result.identity.run_index;
     codes[index] = exit_code(result.status, invocation.strict);
-    if (const auto left = find_checkpoint(out, state.series_id(), index)) {
-      remove_checkpoint(out, left->stem);
-    }
+    remove_checkpoints(out, first_stem(plan, {state.series_id(), index, plan.runs}));
   }
+  if (std::ssize(codes) < plan.runs) expect_same_series(done, plan);
   for (std::int64_t index = 1; index <= plan.runs; ++index) {
     if (codes.contains(index)) continue;
+    const std::string first = first_stem(plan, {state.series_id(), index, plan.runs});
+    if (state.resumed()) expect_resumable(out, state, plan, index);
+    const bool from_checkpoint = has_checkpoint(out, first);
     // A new series of which nothing was measured is forgotten: the next try need not go on with it.
-    const auto nothing_yet = [&] {
-      return !state.resumed() && codes.empty() && !find_checkpoint(out, state.series_id(), index);
+    const auto forgotten = [&] {
+      if (state.resumed() || !codes.empty() || has_checkpoint(out, first)) return false;
+      state.complete();
+      return true;
     };
     const auto say_how_to_go_on = [&] {
       print_err(
           fmt::format("to go on from here: harness run --resume '{}'\n", printable(out.string())));
     };
+    // A saved state that was refused is refused the next time too.
+    const auto leave_after_failure = [&] {
+      if (!forgotten() && !from_checkpoint) say_how_to_go_on();
+    };
     ExitCode code = ExitCode::kOk;
     try {
       if (!codes.empty()) cool_down(invocation.pause_seconds);
       code = measure_run(invocation, plan, state, index, out);
+    } catch (const Interrupted&) {
+      if (!forgotten()) say_how_to_go_on();  // also when asked to stop between two runs
+      throw;
     } catch (const std::exception&) {
-      if (nothing_yet()) {
-        state.complete();
-      } else {
-        say_how_to_go_on();  // also when asked to stop between two runs
-      }
+      leave_after_failure();
       throw;
     }
-    if (code == ExitCode::kUsage && nothing_yet()) {
-      state.complete();
-      return code;
-    }
-    if (code == ExitCode::kUsage || code == ExitCode::kAborted) {
-      say_how_to_go_on();
-      return code;
-    }
+    if (code == ExitCode::kUsage) leave_after_failure();
+    if (code == ExitCode::kAborted) say_how_to_go_on();
+    if (code == ExitCode::kUsage || code == ExitCode::kAborted) return code;
     codes[index] = code;
   }
   state.complete();
@@ -124,6 +123,7 @@ ExitCode run_all(const RunInvocation& invocation, RunPlan& plan, SeriesState& st
 
 ExitCode resume(const fs::path& folder) {
   const fs::path out = fs::absolute(folder);
+  expect_unfinished_series(out);
   SeriesState state(out);
   state.enter_working_folder();
   std::optional<RunInvocation> invocation = parse_run_options(state.arguments());

@@ -70,6 +70,7 @@ std::optional<SeriesOrder> inherited_order() {
 }
 
 ExitCode run_child(const std::vector<std::string>& arguments, const SeriesOrder& order) {
+  const StopMessage by_the_child(nullptr);
   const pid_t child = spawn(arguments, order);
   bool forwarded = false;
   while (true) {

@@ -8,12 +8,13 @@
 #include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
 
 #include "harness/base/error.hpp"
-#include "harness/base/files.hpp"
 #include "harness/base/text.hpp"
 #include "harness/base/version.hpp"
-#include "harness/result/json_reader.hpp"
+#include "harness/run/saved_json.hpp"
 
 namespace harness {
 namespace {
@@ -23,7 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kName = "series.state";
 constexpr const char* kFormat = "harness-series/1";
-constexpr std::size_t kLargest = 1 << 20;
+constexpr const char* kSaved = "saved_state_of";
 
 bool is_uuid(const std::string& text) {
   return text.size() == 36 && text.find_first_not_of("0123456789abcdef-") == std::string::npos;
@@ -41,8 +42,7 @@ SeriesState::SeriesState(const fs::path& folder, const Arguments& arguments,
       seed_(seed),
       working_folder_(fs::current_path().string()) {
   lock();
-  std::error_code ignored;
-  if (fs::exists(folder_ / kName, ignored)) {
+  if (has_unfinished_series(folder_)) {
     ::close(lock_);
     throw Error("--out " + printable(folder_.string()), "an unfinished series lies there",
                 "--resume goes on with it; a new one needs another folder");
@@ -51,20 +51,23 @@ SeriesState::SeriesState(const fs::path& folder, const Arguments& arguments,
 }
 
 SeriesState::SeriesState(const fs::path& folder) : folder_(folder), resumed_(true) {
-  std::error_code ignored;
-  if (!fs::exists(folder_ / kName, ignored)) {
-    throw Error("--resume " + printable(folder_.string()), "no unfinished series lies there",
-                "give the --out folder of a run that was stopped");
-  }
   lock();
   try {
-    const json document = parse_json(read_file(folder_ / kName, kLargest), shown(folder_));
-    if (document.at("format") != kFormat) throw Error(shown(folder_), "is of another format");
+    read();
+  } catch (...) {
+    ::close(lock_);
+    throw;
+  }
+}
+
+void SeriesState::read() {
+  const json document = read_saved_json(folder_ / kName, kFormat);
+  take_saved(folder_ / kName, [&] {
     if (document.at("program") != version_line()) {
       throw Error(shown(folder_),
                   "was begun by " + printable(document.at("program").get<std::string>()) +
                       ", this is " + version_line(),
-                  "go on with that program, or start a new series");
+                  std::string("go on with that program, or ") + kStartAnew);
     }
     arguments_ = document.at("arguments").get<Arguments>();
     series_id_ = document.at("series_id");
@@ -72,16 +75,11 @@ SeriesState::SeriesState(const fs::path& folder) : folder_(folder), resumed_(tru
     const std::int64_t seed = document.at("seed");
     // The name goes into those of files, the seed into 32 bits.
     if (!is_uuid(series_id_) || seed < 0 || seed > std::numeric_limits<std::uint32_t>::max()) {
-      throw Error(shown(folder_), "is damaged: no such series or seed", "start a new series");
+      throw std::out_of_range("no such series or seed");
     }
     seed_ = static_cast<std::uint32_t>(seed);
-  } catch (const json::exception& error) {
-    ::close(lock_);
-    throw Error(shown(folder_), "is damaged: " + printable(error.what()), "start a new series");
-  } catch (...) {
-    ::close(lock_);
-    throw;
-  }
+    if (const auto saved = document.find(kSaved); saved != document.end()) saved_stem_ = *saved;
+  });
 }
 
 SeriesState::~SeriesState() { ::close(lock_); }
@@ -100,11 +98,23 @@ void SeriesState::lock() {
 }
 
 void SeriesState::write() const {
-  const json document = {{"format", kFormat},       {"program", version_line()},
-                         {"arguments", arguments_}, {"series_id", series_id_},
-                         {"seed", seed_},           {"working_folder", working_folder_}};
-  write_file_atomically(folder_ / kName,
-                        document.dump(2, ' ', true, json::error_handler_t::replace) + "\n");
+  write_saved_json(folder_ / kName, {{"format", kFormat},
+                                     {"program", version_line()},
+                                     {"arguments", arguments_},
+                                     {"series_id", series_id_},
+                                     {"seed", seed_},
+                                     {"working_folder", working_folder_}});
+}
+
+void note_saved_state(const fs::path& folder, const std::string& stem) {
+  json document = read_saved_json(folder / kName, kFormat);
+  document[kSaved] = stem;
+  write_saved_json(folder / kName, std::move(document));
+}
+
+bool has_unfinished_series(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::exists(folder / kName, ignored);
 }
 
 void SeriesState::enter_working_folder() const {

@@ -17,8 +17,8 @@ class SeriesState {
   /// it.
   SeriesState(const std::filesystem::path& folder, const Arguments& arguments,
               const std::string& series_id, std::uint32_t seed);
-  /// The unfinished series in `folder`. Throws Error when there is none, when another process works
-  /// on it, or when the file is damaged or of another version of the program.
+  /// The unfinished series in `folder`, which has one. Throws Error when another process works on
+  /// it, or when the file is damaged or of another version of the program.
   explicit SeriesState(const std::filesystem::path& folder);
   ~SeriesState();
   SeriesState(const SeriesState&) = delete;
@@ -28,6 +28,8 @@ class SeriesState {
   const std::string& series_id() const { return series_id_; }
   std::uint32_t seed() const { return seed_; }  ///< of the first run
   bool resumed() const { return resumed_; }
+  /// The name of the run's files of which a state was saved last; empty before the first.
+  const std::string& saved_stem() const { return saved_stem_; }
   /// Goes to the folder that the series was begun in: names in its arguments may be relative to it.
   void enter_working_folder() const;
 
@@ -36,6 +38,7 @@ class SeriesState {
 
  private:
   void lock();
+  void read();
   void write() const;
 
   std::filesystem::path folder_;
@@ -43,8 +46,15 @@ class SeriesState {
   std::string series_id_;
   std::uint32_t seed_ = 0;
   std::string working_folder_;
+  std::string saved_stem_;
   bool resumed_ = false;
   int lock_ = -1;
 };
+
+bool has_unfinished_series(const std::filesystem::path& folder);
+
+/// Notes in the unfinished series of `folder` that a state of the run named `stem` was saved, so
+/// that the state is missed when it is gone. For the process of the run.
+void note_saved_state(const std::filesystem::path& folder, const std::string& stem);
 
 }  // namespace harness

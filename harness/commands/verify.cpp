@@ -61,11 +61,13 @@ ExitCode verify_command(const Arguments& arguments) {
   request.threads = options.integer("threads");
   RunPlan plan = make_plan(request, home_folder());
   install_interrupt_handlers();
+  const StopMessage message("stopping as soon as the checks in progress allow it");
   plan.context.interrupted = [] {
     if (interrupt_requested()) throw Interrupted();
   };
 
   const std::vector<Check> checks = entry.create()->verify(golden, plan.context);
+  plan.context.interrupted();  // not every workload looks while it verifies
   std::size_t failed = 0;
   constexpr const char* kRow = "{}{:<59} {:>13} {:>13} {:>5} {:>5}\n";
   print_out(fmt::format(kRow, " ", "quantity", "expected", "actual", "error", "limit"));

@@ -34,9 +34,9 @@ LogClock steady_log_clock() {
 LogWriter::LogWriter(const std::filesystem::path& path, LogClock clock)
     : file_(path, "a log line"), clock_(std::move(clock)) {}
 
-LogWriter::LogWriter(const std::filesystem::path& path, std::uint64_t size, std::int64_t last_ms,
-                     LogClock clock)
-    : file_(path, "a log line", size), clock_(std::move(clock)), last_ms_(last_ms) {}
+LogWriter::LogWriter(const std::filesystem::path& path, const WrittenLines& known,
+                     std::int64_t last_ms, LogClock clock)
+    : file_(path, "a log line", known), clock_(std::move(clock)), last_ms_(last_ms) {}
 
 void LogWriter::point(std::string_view key, const Json& value, const Json& metadata,
                       std::source_location where) {

@@ -25,9 +25,10 @@ class LogWriter {
   /// Creates `path`, which must not exist.
   explicit LogWriter(const std::filesystem::path& path, LogClock clock = steady_log_clock());
 
-  /// Goes on in the log of the same run, after its first `size` bytes, which end at `last_ms`: no
-  /// later line has an earlier time, whatever the system's clock was set to meanwhile.
-  LogWriter(const std::filesystem::path& path, std::uint64_t size, std::int64_t last_ms,
+  /// Goes on in the log of the same run, behind the lines in `known`, the last of which is of
+  /// `last_ms`: no later line has an earlier time, whatever the system's clock was set to
+  /// meanwhile.
+  LogWriter(const std::filesystem::path& path, const WrittenLines& known, std::int64_t last_ms,
             LogClock clock = steady_log_clock());
 
   using Json = nlohmann::json;
@@ -40,9 +41,10 @@ class LogWriter {
   void end(std::string_view key, const Json& metadata = Json::object(),
            std::source_location where = std::source_location::current());
   void sync() { file_.sync(); }
-  /// Bytes written so far, and the time of the last line.
-  std::uint64_t size() const { return file_.size(); }
-  std::int64_t last_ms() const { return last_ms_; }
+  /// Removes the file; nothing may be logged then.
+  void discard() { file_.discard(); }
+  WrittenLines written() const { return file_.written(); }
+  std::int64_t last_ms() const { return last_ms_; }  ///< time of the last line
 
  private:
   void write(const char* event_type, std::string_view key, const Json& value, const Json& metadata,

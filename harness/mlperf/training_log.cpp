@@ -89,14 +89,16 @@ TrainingLog::TrainingLog(const std::filesystem::path& path, const TrainingLogFac
   log_disclosures(facts);
 }
 
-TrainingLog::TrainingLog(const std::filesystem::path& path, std::uint64_t size,
+TrainingLog::TrainingLog(const std::filesystem::path& path, const WrittenLines& known,
                          std::int64_t last_ms, const Workload& workload, LogClock clock)
-    : log_(path, size, last_ms, std::move(clock)),
+    : log_(path, known, last_ms, std::move(clock)),
       workload_(workload),
       cache_logged_(true),
+      started_(true),
       stopped_(true) {}
 
 TrainingLog::~TrainingLog() {
+  if (!started_) log_.discard();
   try {
     stop(false);
   } catch (const std::exception&) {
@@ -157,6 +159,7 @@ void TrainingLog::run_begin() {
   log_hyperparameters();
   log_.end("init_stop");
   log_.begin("run_start");
+  started_ = true;
 }
 
 void TrainingLog::data_opened(std::int64_t train_samples, std::int64_t eval_samples) {
@@ -182,7 +185,11 @@ void TrainingLog::evaluation_begin(std::int64_t epoch) {
 void TrainingLog::evaluated(const Quality& quality, const EvaluationPoint& at) {
   const json place = {{"epoch_num", at.epoch}, {"samples_count", at.samples}};
   // What is not a number has no form in JSON; such an evaluation reaches no target.
-  if (quality.value) log_.point("eval_accuracy", *quality.value, place);
+  if (quality.value) {
+    log_.point("eval_accuracy", *quality.value, place);
+  } else {
+    log_.point("harness_no_quality", without_key_names(printable(quality.reason)), place);
+  }
   log_.end("eval_stop", place);
 }
 
@@ -199,7 +206,7 @@ void TrainingLog::finished() {
 }
 
 void TrainingLog::stop(bool target_reached) {
-  if (stopped_) return;
+  if (stopped_ || !started_) return;
   stopped_ = true;
   const json status = {{"status", target_reached ? "success" : "aborted"}};
   log_.end("run_stop", status);

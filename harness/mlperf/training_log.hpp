@@ -36,8 +36,9 @@ struct TrainingLogFacts {
 TrainingLogFacts training_log_facts(const RunPlan& plan, const nlohmann::json& system);
 
 /// Writes the log as the run goes. The hyperparameters are the workload's own, asked for when the
-/// clock starts. Whatever ends the run, the log ends with run_stop: `aborted` unless run_end() said
-/// that the target was reached; only kill -9 leaves it open.
+/// clock starts. Whatever ends the run from then on, the log ends with run_stop: `aborted` unless
+/// run_end() said that the target was reached; only kill -9 leaves it open. A run that ends before
+/// its clock started leaves no log: it did not abort, it never began.
 class TrainingLog : public Observer {
  public:
   /// Creates `path`, which must not exist, and logs that the initialisation starts. `workload`
@@ -45,7 +46,7 @@ class TrainingLog : public Observer {
   TrainingLog(const std::filesystem::path& path, const TrainingLogFacts& facts,
               const Workload& workload, LogClock clock = steady_log_clock());
   /// Goes on in the log of a run that was stopped or killed; see LogWriter.
-  TrainingLog(const std::filesystem::path& path, std::uint64_t size, std::int64_t last_ms,
+  TrainingLog(const std::filesystem::path& path, const WrittenLines& known, std::int64_t last_ms,
               const Workload& workload, LogClock clock = steady_log_clock());
   ~TrainingLog() override;
   TrainingLog(const TrainingLog&) = delete;
@@ -74,6 +75,7 @@ class TrainingLog : public Observer {
   const Workload& workload_;
   std::int64_t batch_size_ = 0;
   bool cache_logged_ = false;
+  bool started_ = false;  ///< the clock
   bool stopped_ = false;  ///< nothing more is to be logged; nor before resumed(), where one goes on
 };
 

@@ -113,6 +113,7 @@ void add_quality(std::string& text, const Result& result) {
                                   report.quality.direction == Direction::kHigher ? ">=" : "<=",
                                   *report.target, report.passed.value_or(false) ? "met" : "MISSED")
                     : "no target");
+  if (!report.quality.value) line += " (" + printable(report.quality.reason) + ")";
   if (!report.quality.checks.empty()) {
     const auto count = static_cast<long long>(report.quality.checks.size());
     line += fmt::format(" ({}, {} failed)", format_count(count, "check"), failed);

@@ -200,6 +200,7 @@ class Run {
           observer->evaluated(*record_.variants[i].quality, {current_});
         }
       }
+      stop_if_asked();
     });
   }
 

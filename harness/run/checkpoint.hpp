@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/line_file.hpp"
 #include "harness/result/result.hpp"
 #include "harness/run/training_state.hpp"
 #include "harness/run/workload.hpp"
@@ -23,10 +24,10 @@ struct Checkpoint {
   nlohmann::json conditions = nlohmann::json::object();
   nlohmann::json environment_before = nlohmann::json::object();
   TrainingState training{};
-  std::uint64_t samples_size = 0;  ///< bytes of STEM.jsonl that belong to this state
-  std::uint64_t log_size = 0;      ///< bytes of STEM.log
-  std::int64_t log_ms = 0;         ///< time of the log's last line
-  std::string state_file{};        ///< the workload's, in the same folder
+  WrittenLines samples{};    ///< of STEM.jsonl, those that belong to this state
+  WrittenLines log{};        ///< of STEM.log
+  std::int64_t log_ms = 0;   ///< time of the log's last line
+  std::string state_file{};  ///< the workload's, in the same folder
   std::string state_sha256{};
 };
 
@@ -35,20 +36,28 @@ struct Checkpoint {
 void save_checkpoint(const std::filesystem::path& folder, Checkpoint& checkpoint,
                      const Workload& workload);
 
-/// The checkpoint of that run of a series in `folder`, if there is one. Throws Error for a file
-/// that is damaged, or of another version of this format.
+/// The checkpoint of that run of a series in `folder`, if there is one; the run's files are named
+/// `first` or, after an earlier try, `first`-N. Throws Error for a file that is damaged, or of
+/// another version of this format.
 std::optional<Checkpoint> find_checkpoint(const std::filesystem::path& folder,
-                                          const std::string& series_id, std::int64_t run_index);
+                                          const std::string& first, const std::string& series_id,
+                                          std::int64_t run_index);
+/// Whether there is one, be it damaged.
+bool has_checkpoint(const std::filesystem::path& folder, const std::string& first);
 
-/// Lets `workload` go on from the state that `checkpoint` names. Throws Error for one that is
-/// damaged.
+/// Throws Error when the state that `checkpoint` names is missing or damaged. Reads it whole.
+void expect_state(const std::filesystem::path& folder, const Checkpoint& checkpoint);
+
+/// Lets `workload` go on from that state.
 void restore_workload(const std::filesystem::path& folder, const Checkpoint& checkpoint,
                       Workload& workload);
 
-/// Throws Error naming the first condition that is not what it was.
-void expect_same_conditions(const Checkpoint& checkpoint, const nlohmann::json& now);
+/// Throws Error naming the first of the conditions in `now` that is not what it was.
+void expect_same_conditions(const nlohmann::json& before, const nlohmann::json& now);
 
 /// Removes the checkpoint of `stem` and every state it named; nothing is an error.
 void remove_checkpoint(const std::filesystem::path& folder, const std::string& stem);
+/// The same for all that find_checkpoint() looks at.
+void remove_checkpoints(const std::filesystem::path& folder, const std::string& first);
 
 }  // namespace harness

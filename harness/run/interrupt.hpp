@@ -1,13 +1,34 @@
-// Ctrl-C, SIGTERM and SIGHUP ask a run to stop after the current step.
+// Ctrl-C, SIGTERM and SIGHUP ask a command to stop; a second one ends it at once.
 #pragma once
+
+#include <filesystem>
 
 namespace harness {
 
-/// Installs the handlers once per process. The first signal sets the flag and says so on stderr;
-/// the second ends the process at once (what was measured is in the samples file already).
+/// Installs the handlers once per process. The first signal sets the flag and says on stderr what
+/// happens next; the second ends the process at once and names the samples that are left.
 void install_interrupt_handlers();
 
 bool interrupt_requested();
+
+/// What the first signal says while this lives: the words behind "harness: ", which tell when the
+/// command will stop. Without one: "stopping as soon as possible".
+class StopMessage {
+ public:
+  /// `words` outlive the process (a literal). Null: another process, which hears of the request
+  /// from this one, says it.
+  explicit StopMessage(const char* words);
+  ~StopMessage();
+  StopMessage(const StopMessage&) = delete;
+  StopMessage& operator=(const StopMessage&) = delete;
+  void change(const char* words);
+
+ private:
+  const char* before_;
+};
+
+/// The file of samples that the second signal names.
+void name_samples_left(const std::filesystem::path& samples);
 
 /// A second request also ends this process group, which hears nothing of the terminal; 0 for none.
 void end_with_us(int process_group);

@@ -85,7 +85,8 @@ void Progress::evaluated(const Quality& quality, const EvaluationPoint& at) {
                               quality.value ? fmt::format("{:.3f}", *quality.value) : "unknown");
   clear();
   write_text(out_, fmt::format("epoch {}/{}: {} {}\n", at.epoch, length_.max_epochs, quality.metric,
-                               quality.value ? fmt::format("{:.4f}", *quality.value) : "unknown"));
+                               quality.value ? fmt::format("{:.4f}", *quality.value)
+                                             : "unknown: " + printable(quality.reason)));
   std::fflush(out_);
 }
 

@@ -188,6 +188,7 @@ class Run {
     record_.preparation["evaluation_seconds"] =
         timed([&] { record_.quality = workload_.evaluate(); });
     for (Observer* observer : observers_) observer->evaluated(*record_.quality, {});
+    context_.interrupted();  // not every workload looks while it evaluates
   }
 
   Workload& workload_;

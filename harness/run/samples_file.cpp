@@ -32,8 +32,8 @@ SamplesFile::SamplesFile(const std::filesystem::path& path, const json& header)
   }
 }
 
-SamplesFile::SamplesFile(const std::filesystem::path& path, std::uint64_t size)
-    : file_(path, "a sample", size), sampled_(true) {}
+SamplesFile::SamplesFile(const std::filesystem::path& path, const WrittenLines& known)
+    : file_(path, "a sample", known), sampled_(true) {}
 
 SamplesFile::~SamplesFile() {
   if (!sampled_) file_.discard();

@@ -16,8 +16,8 @@ class SamplesFile : public Observer {
  public:
   /// Creates `path`, which must not exist.
   SamplesFile(const std::filesystem::path& path, const nlohmann::json& header);
-  /// Goes on in a file of the same run, after its first `size` bytes.
-  SamplesFile(const std::filesystem::path& path, std::uint64_t size);
+  /// Goes on in a file of the same run, behind the lines in `known`.
+  SamplesFile(const std::filesystem::path& path, const WrittenLines& known);
   ~SamplesFile() override;
   SamplesFile(const SamplesFile&) = delete;
   SamplesFile& operator=(const SamplesFile&) = delete;
@@ -27,8 +27,7 @@ class SamplesFile : public Observer {
   void resumed(const Resumption& where) override;
   void finished() override;
 
-  /// Bytes written so far.
-  std::uint64_t size() const { return file_.size(); }
+  WrittenLines written() const { return file_.written(); }
 
  private:
   void append(const nlohmann::json& line);

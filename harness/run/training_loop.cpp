@@ -29,8 +29,8 @@ class Loop {
         saved_at_(state_.seconds) {}
 
   void run() {
-    begin();
     try {
+      begin();
       while (!ended_) {
         train_epoch();
         if (!ended_) evaluate_epoch();
@@ -57,6 +57,7 @@ class Loop {
     }
     start_ = hooks_.clock();
     if (options_.resume_from) {
+      record_.steps = state_.steps;  // there is something to lose before this process's first step
       record_.quality = state_.quality;
       for (Observer* observer : observers_) observer->resumed(state_.resumed.back());
     } else {
@@ -118,7 +119,7 @@ class Loop {
     const double trained = now();
     record_.peak_memory_bytes = workload_.peak_memory_bytes();
     for (Observer* observer : observers_) observer->evaluation_begin(state_.epoch);
-    const Quality quality = workload_.evaluate();
+    const Quality quality = evaluate(trained);
     timer_.forget();
     for (Observer* observer : observers_) {
       observer->evaluated(quality, {"", state_.epoch, state_.samples});
@@ -136,6 +137,16 @@ class Loop {
       ++state_.epoch;
       state_.totals = {};
       save();
+    }
+  }
+
+  Quality evaluate(double trained) {
+    try {
+      return workload_.evaluate();
+    } catch (const Interrupted&) {
+      // The epoch's steps are done: who goes on begins with its evaluation.
+      save(trained);
+      throw;
     }
   }
 
@@ -163,9 +174,12 @@ class Loop {
     table_.add(state_.totals.mean(epoch), ", mean of an epoch");
   }
 
-  void save() {
+  void save() { save(now()); }
+
+  /// The state as it was at `when` on the clock; no step was done since.
+  void save(double when) {
     if (!hooks_.save) return;
-    state_.seconds = now();
+    state_.seconds = when;
     state_.totals.seconds = state_.totals.steps > 0 ? state_.seconds - epoch_start_ : 0;
     state_.metrics = table_.metrics();
     hooks_.save(state_);

@@ -7,9 +7,9 @@
 namespace harness {
 
 /// Trains until the target is reached, epochs or seconds run out, or a loss is not finite, and
-/// fills `record` (whose preparation is over). Throws Interrupted when asked to stop: between
-/// steps after saving the state, within an evaluation with the state saved before. What the
-/// workload throws passes through. Either way `record` holds what was measured.
+/// fills `record` (whose preparation is over). Throws Interrupted when asked to stop, after saving
+/// the state: between steps, or within an evaluation, with which a resumed run then begins. What
+/// the workload throws passes through. Either way `record` holds what was measured.
 void train_to_target(Workload& workload, const TrainingOptions& options, const RunnerHooks& hooks,
                      const std::vector<Observer*>& observers, StepTimer& timer, RunRecord& record);
 
