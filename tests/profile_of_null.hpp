@@ -9,7 +9,7 @@
 
 #include "harness/base/files.hpp"
 #include "harness/result/digest.hpp"
-#include "tests/process.hpp"
+#include "tests/files_of_runs.hpp"
 
 namespace harness {
 

@@ -94,7 +94,7 @@ TEST_CASE("a saved state that is gone is missed, and nothing starts over", "[tra
   }
   SECTION("the series' own file") {
     fs::remove(run.out / "series.state");
-    run.refuses("series.state is gone");
+    run.refuses("its file series.state is gone");
   }
   SECTION("the samples") {
     fs::remove(run.file(".jsonl"));
@@ -277,8 +277,24 @@ TEST_CASE("a result of a series that was damaged since is not measured again una
   process.signal(SIGINT);
   REQUIRE(process.wait().code == 2);
   const fs::path file = files_ending(out.path(), ".json").at(0);
-  fs::resize_file(file, fs::file_size(file) / 2);
-  check_one_error(resume(out.path()), 1, "remove it to measure run 1 of 2 again");
+  SECTION("cut") {
+    fs::resize_file(file, fs::file_size(file) / 2);
+    const Outcome outcome = resume(out.path());
+    check_one_error(outcome, 1, "the result of run 1 of 2 is damaged");
+    CHECK_THAT(outcome.err, Catch::Contains("remove it to measure run 1 of 2 again"));
+  }
+  SECTION("gone") {
+    fs::remove(file);
+    Process again({"run", "--resume", out.path().string()});
+    wait_until([&] { return !files_ending(out.path(), ".json").empty(); });
+    again.signal(SIGINT);
+    CHECK_THAT(again.wait().err,
+               Catch::Contains("run 1 of 2 has neither a result nor a saved state"));
+  }
+  SECTION("the series' own file is gone") {
+    fs::remove(out / "series.state");
+    check_one_error(resume(out.path()), 1, "its file series.state is gone");
+  }
 }
 
 TEST_CASE("a run that was killed before its first state says that it begins anew",

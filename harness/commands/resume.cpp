@@ -48,16 +48,26 @@ Contents contents_of(const fs::path& folder) {
   return contents;
 }
 
+/// Whether runs are missing of the series of any of `runs`.
+bool lacks_runs(const std::vector<Result>& runs) {
+  return std::any_of(runs.begin(), runs.end(), [&](const Result& one) {
+    const auto there = std::count_if(runs.begin(), runs.end(), [&](const Result& other) {
+      return other.identity.series_id == one.identity.series_id;
+    });
+    return there < one.identity.run_count;
+  });
+}
+
 /// The first result of the run that cannot be read; empty when there is none.
-std::optional<Error> damaged_result(const fs::path& folder, const std::string& first) {
+fs::path damaged_result(const fs::path& folder, const std::string& first) {
   for (const fs::path& file : files_of_run(folder, first, ".json")) {
     try {
       read_result_file(file);
-    } catch (const Error& error) {
-      return error;
+    } catch (const Error&) {
+      return file;
     }
   }
-  return std::nullopt;
+  return {};
 }
 
 }  // namespace
@@ -72,12 +82,12 @@ void expect_unfinished_series(const fs::path& folder) {
   if (!fs::is_directory(folder, ignored)) refuse("is no folder", kWhichFolder);
   const Contents contents = contents_of(folder);
   const std::string measure_again = "measure again, into another folder";
-  if (contents.saved_states) {
-    refuse("a saved state lies there, but the file series.state is gone, which says what it is of",
-           std::string("put that file back, or ") + kStartAnew);
-  }
   const auto stopped = std::count_if(contents.runs.begin(), contents.runs.end(),
                                      [](const Result& run) { return was_stopped(run.status); });
+  if (contents.saved_states || lacks_runs(contents.runs)) {
+    refuse("an unfinished series lies there, but its file series.state is gone",
+           std::string("put that file back, or ") + kStartAnew);
+  }
   if (stopped > 0) {
     refuse("its run was stopped and left no saved state: only a run that trains to a target does",
            measure_again);
@@ -110,14 +120,14 @@ void expect_resumable(const fs::path& folder, const SeriesState& state, const Ru
   const std::string first = first_stem(plan.rules.workload, run_index, state.series_id());
   if (has_checkpoint(folder, first)) return;  // whether it is whole is looked at when it is read
   const std::string run = fmt::format("run {} of {}", run_index, plan.runs);
-  if (const auto damaged = damaged_result(folder, first)) {
-    throw Error(damaged->what_failed(), damaged->why(),
+  if (const fs::path damaged = damaged_result(folder, first); !damaged.empty()) {
+    throw Error(printable(damaged.string()), "the result of " + run + " is damaged",
                 fmt::format("put it back as it was, or remove it to measure {} again", run));
   }
   const std::string& saved = state.saved_stem();
   if (saved == first || saved.starts_with(first + "-")) {
     throw Error(printable((folder / (saved + ".checkpoint")).string()),
-                "the saved state of " + run + " is gone",
+                "the saved state of " + run + " is gone, and it has no result",
                 std::string("put the file back, or ") + kStartAnew);
   }
   if (files_of_run(folder, first, ".jsonl").empty()) return;

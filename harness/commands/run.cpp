@@ -43,7 +43,10 @@ ExitCode run_once(const RunInvocation& invocation, RunPlan& plan, const SeriesPo
   const ExitCode code =
       deliver(result, out / (task.stem + ".json"), out / (task.stem + ".jsonl"), invocation.strict);
   // Whoever stopped it may want to go on; otherwise the states have served.
-  if (code != ExitCode::kAborted) remove_checkpoint(out, task.stem);
+  if (code != ExitCode::kAborted) {
+    remove_checkpoint(out, task.stem);
+    if (plan.tier.trains_to_target() && plan.runs > 1) forget_saved_state(out);
+  }
   return code;
 }
 

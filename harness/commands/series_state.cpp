@@ -112,6 +112,14 @@ void note_saved_state(const fs::path& folder, const std::string& stem) {
   write_saved_json(folder / kName, std::move(document));
 }
 
+void forget_saved_state(const fs::path& folder) {
+  try {
+    note_saved_state(folder, "");
+  } catch (const Error&) {
+    return;  // the run is measured: its result counts, whatever the note says
+  }
+}
+
 bool has_unfinished_series(const fs::path& folder) {
   std::error_code ignored;
   return fs::exists(folder / kName, ignored);

@@ -56,5 +56,7 @@ bool has_unfinished_series(const std::filesystem::path& folder);
 /// Notes in the unfinished series of `folder` that a state of the run named `stem` was saved, so
 /// that the state is missed when it is gone. For the process of the run.
 void note_saved_state(const std::filesystem::path& folder, const std::string& stem);
+/// The run has its result, and its states are gone for good; nothing is an error.
+void forget_saved_state(const std::filesystem::path& folder);
 
 }  // namespace harness
