@@ -146,7 +146,8 @@ def problem_of_others(words):
             return f"there is no {word}"
     if words[0] in ("cmake", "ctest") and "--preset" in words:
         name = words[words.index("--preset") + 1]
-        if name not in [one["name"] for one in json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"]]:
+        presets = json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"]
+        if name not in [one["name"] for one in presets]:
             return f"there is no preset {name}"
     if words[0] == ".ci/run":
         stages = re.findall(r"^stage_(\w+)", (ROOT / ".ci/run").read_text(), re.MULTILINE)
@@ -234,9 +235,9 @@ def check_help(program):
 @functools.cache
 def options_of_scripts():
     """All that looks like an option in quickstart and the other scripts of the repository."""
-    return set(subprocess.run(["git", "grep", "-hoIE", "-e", r"--[a-z][a-z_-]+", "--", "quickstart", ".ci", "docs/update",
-                               "*.py", "*.sh", "tests/fuzz/run", "kernels/bench", ":!tests/docs_test.py"], cwd=ROOT,
-                              capture_output=True, text=True, check=True).stdout.split())
+    files = ["quickstart", ".ci", "docs/update", "*.py", "*.sh", "tests/fuzz/run", ":!tests/docs_test.py"]
+    command = ["git", "grep", "-hoIE", "-e", r"--[a-z][a-z_-]+", "--", *files]
+    return set(subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split())
 
 
 def check_options(program, pages):
@@ -324,7 +325,8 @@ def all_problems(program, pages):
 
 
 STAMP_LINE = "*Commit 0123abc, 2026-01-02, 2 cores of A (virtual), measured peak 235 GFLOP/s.*"
-BLOCK_TEXT = "<!-- output: harness run --workload null\nname: trial\nlines: 1\n-->\n```\nvalid\n```\n\n" + STAMP_LINE + "\n"
+BLOCK_TEXT = ("<!-- output: harness run --workload null\nname: trial\nlines: 1\n-->\n```\nvalid\n```\n\n" +
+              STAMP_LINE + "\n")
 # A page each, and what has to be said of it; None: nothing.
 TRIALS = [
     (BLOCK_TEXT + "[a](README.md#output-in-these-pages)\n`harness list [--json]`\n", None),
@@ -404,7 +406,7 @@ def main():
     problems = all_problems(program, pages) + check_help(program) + check_trials(program, pages)
     for problem in problems:
         print(problem)
-    print(f"{len(pages)} pages, {len(TRIALS) + 2} trials, {len(program.seen)} calls of the program, {len(problems)} problems")
+    print(f"{len(pages)} pages, {len(TRIALS) + 2} trials, {len(program.seen)} calls, {len(problems)} problems")
     return 1 if problems else 0
 
 
