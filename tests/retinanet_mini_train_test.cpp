@@ -74,9 +74,10 @@ class CocoFolder {
 
 std::vector<std::string> training(const char* workload, const CocoFolder& data, const fs::path& out,
                                   const std::vector<std::string>& more) {
-  std::vector<std::string> arguments = {"run",       "--workload", workload,     "--data",
-                                        data.path(), "--out",      out.string(), "--batch-size",
-                                        "2",         "--runs",     "1"};
+  // One thread: tests run side by side, and threads that spin while they wait take long then.
+  std::vector<std::string> arguments = {
+      "run",          "--workload", workload, "--data", data.path(), "--out", out.string(),
+      "--batch-size", "2",          "--runs", "1",      "--threads", "1"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;
 }
@@ -147,7 +148,7 @@ TEST_CASE("a run without a target to train to measures steps of the small Retina
 }
 
 TEST_CASE("killed at random moments, a resumed training has the same losses bit for bit",
-          "[train][mini][kill]") {
+          "[train][mini][kill][long]") {
   const CocoFolder data;
   const std::vector<std::string> settings = {"--seed", "11",           "--quality-target",
                                              "0.99",   "--max-epochs", "4"};
@@ -184,7 +185,7 @@ TEST_CASE("killed at random moments, a resumed training has the same losses bit 
   CHECK(resumed >= rounds / 4);
 }
 
-TEST_CASE("the full benchmark trains to a target on a COCO folder", "[train][submission]") {
+TEST_CASE("the full benchmark trains to a target on a COCO folder", "[train][submission][long]") {
   const CocoFolder data;
   const TemporaryFolder out;
   const Outcome outcome = run_harness(

@@ -60,11 +60,14 @@ class DataFolder {
   TemporaryFolder folder_;
 };
 
+// Tests run side by side, and two threads that wait for each other by spinning take long on a busy
+// machine: one thread where their number does not matter.
 Outcome train(const DataFolder& data, const fs::path& out,
-              const std::vector<std::string>& more = {}) {
+              const std::vector<std::string>& more = {}, const std::string& threads = "1") {
   std::vector<std::string> arguments = {
-      "run",    "--workload", "retinanet-train", "--set",     "image-size=128x128",
-      "--data", data.path(),  "--out",           out.string()};
+      "run",    "--workload", "retinanet-train", "--set",      "image-size=128x128",
+      "--data", data.path(),  "--out",           out.string(), "--threads",
+      threads};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return run_harness(arguments);
 }
@@ -98,11 +101,12 @@ void check_refused(const Outcome& outcome, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("a seed gives the same losses bit for bit, and --from repeats a result", "[train]") {
+TEST_CASE("a seed gives the same losses bit for bit, and --from repeats a result",
+          "[train][long]") {
   const DataFolder data;
   const TemporaryFolder first;
   const TemporaryFolder second;
-  const Outcome outcome = train(data, first.path(), {"--seed", "5"});
+  const Outcome outcome = train(data, first.path(), {"--seed", "5"}, "2");
   CAPTURE(outcome.err);
   REQUIRE(outcome.code == 0);
   const json result = result_in(first.path());
@@ -124,7 +128,7 @@ TEST_CASE("a seed gives the same losses bit for bit, and --from repeats a result
 }
 
 TEST_CASE("on one repeated batch at learning rate 1e-4 the loss falls, in both precisions",
-          "[train]") {
+          "[train][long]") {
   const DataFolder data;
   for (const char* precision : {"fp32", "bf16"}) {
     const TemporaryFolder out;
@@ -138,12 +142,12 @@ TEST_CASE("on one repeated batch at learning rate 1e-4 the loss falls, in both p
   }
 }
 
-TEST_CASE("without AVX-512 the model still equals the golden data", "[train]") {
+TEST_CASE("without AVX-512 the model still equals the golden data", "[train][long]") {
   const DataFolder data;
   const TemporaryFolder out;
   const Outcome outcome = run_harness(
       {"run", "--workload", "retinanet-train", "--set", "image-size=128x128", "--data", data.path(),
-       "--out", out.path().string(), "--dry-run"},
+       "--out", out.path().string(), "--threads", "1", "--dry-run"},
       {"ATEN_CPU_CAPABILITY=avx2", "ONEDNN_MAX_CPU_ISA=AVX2", "MKL_ENABLE_INSTRUCTIONS=AVX2"});
   CAPTURE(outcome.err);
   REQUIRE(outcome.code == 0);
@@ -154,7 +158,8 @@ TEST_CASE("without AVX-512 the model still equals the golden data", "[train]") {
   CHECK(result["system"]["software"]["vector_target"] == "AVX2");
 }
 
-TEST_CASE("variants take turns in one process, each with its own memory and quality", "[train]") {
+TEST_CASE("variants take turns in one process, each with its own memory and quality",
+          "[train][long]") {
   const json list = json::parse(run_harness({"list", "--json"}).out);
   bool pooled = false;
   for (const json& workload : list["workloads"]) {
@@ -166,7 +171,7 @@ TEST_CASE("variants take turns in one process, each with its own memory and qual
   const fs::path file = out / "ablation.json";
   const Outcome outcome =
       run_harness({"ablate", "--workload", "retinanet-train", "--set", "image-size=128x128",
-                   "--data", data.path(), "--rounds", "2", "--variants",
+                   "--data", data.path(), "--rounds", "2", "--threads", "1", "--variants",
                    pooled ? "out-of-the-box,pooled" : "out-of-the-box", "--out", file.string()});
   CAPTURE(outcome.out, outcome.err);
   REQUIRE(outcome.code == 0);

@@ -1,4 +1,6 @@
-// Fifty steps with each set of kernels: do the custom ones train as the reference does?
+// Fifty steps with each set of kernels: do the custom ones train as the reference does? On a model
+// of a tenth of the weights that calls every operator, and every kind of convolution, that MLPerf's
+// does.
 #include <ATen/ATen.h>
 
 #include <catch2/catch.hpp>
@@ -19,6 +21,10 @@ namespace {
 constexpr size_t kSteps = 50;
 constexpr int kBatches = 4;
 constexpr size_t kEarlySteps = 5;
+// How far the custom kernels' curve may be from the reference's, of what another seed does to it;
+// over all steps, and over the early ones.
+constexpr double kSpread = 0.05, kSpreadBf16 = 0.5;
+constexpr double kEarly = 1e-5, kEarlyBf16 = 0.05;
 
 // Pictures with bright boxes on noise, so that there is something to learn.
 std::vector<Batch> make_batches() {
@@ -36,20 +42,35 @@ std::vector<Batch> make_batches() {
   return batches;
 }
 
+// MLPerf's with one block a layer and narrower maps: its groups, frozen stem, five levels and
+// losses.
+Architecture small() {
+  return {.stem_channels = 32,
+          .blocks = {1, 1, 1, 1},
+          .pyramid_channels = 64,
+          .head_depth = 1,
+          .scaled_heads = true};
+}
+
+RetinaNetConfig config_of(const kernels::Selection& kernels, bool bf16 = false) {
+  return {.num_classes = 3,
+          .height = 128,
+          .width = 128,
+          .bf16 = bf16,
+          .kernels = kernels,
+          .architecture = small()};
+}
+
 struct Training {
   kernels::Selection kernels{};
   bool bf16 = false;
   std::uint32_t seed = 1;
-  int threads = 2;
+  int threads = 1;
 };
 
 std::vector<double> curve(const std::vector<Batch>& batches, const Training& training) {
   kernels::set_threads(training.threads);
-  RetinaNet model({.num_classes = 3,
-                   .height = 128,
-                   .width = 128,
-                   .bf16 = training.bf16,
-                   .kernels = training.kernels});
+  RetinaNet model(config_of(training.kernels, training.bf16));
   model.parameters().set_initial_values(training.seed);
   kernels::AdamState adam = kernels::make_adam_state(model.parameters().trainable());
   kernels::AdamFn* step = kernels::optimizer_operator().select(training.kernels);
@@ -89,33 +110,32 @@ kernels::Selection all_custom() {
 
 TEST_CASE("fifty steps with custom kernels stay within the reference's own spread", "[train]") {
   const std::vector<Batch> batches = make_batches();
+  const std::vector<double> seed_one = curve(batches, {});
+  const double by_seed = mean_difference(curve(batches, {.seed = 2}), seed_one);
+  const double by_threads = mean_difference(curve(batches, {.threads = 2}), seed_one);
   for (const bool bf16 : {false, true}) {
-    const std::vector<double> reference = curve(batches, {.bf16 = bf16});
-    const std::vector<double> seed = curve(batches, {.bf16 = bf16, .seed = 2});
-    // One curve takes its time; how far threads alone lead is seen in float32.
-    const std::vector<double> threads = bf16 ? reference : curve(batches, {.threads = 1});
-    const std::vector<double> custom = curve(batches, {.kernels = all_custom(), .bf16 = bf16});
-    const double spread =
-        std::max(mean_difference(seed, reference), mean_difference(threads, reference));
-    INFO("bf16 " << bf16 << ": by seed " << mean_difference(seed, reference) << ", by threads "
-                 << mean_difference(threads, reference) << ", custom "
-                 << mean_difference(custom, reference) << "; first " << reference.front()
-                 << ", last " << reference.back() << " and " << custom.back() << "; early custom "
-                 << mean_difference(custom, reference, kEarlySteps) << ", early seed "
-                 << mean_difference(seed, reference, kEarlySteps) << ", early threads "
-                 << mean_difference(threads, reference, kEarlySteps));
+    const std::vector<double> reference = bf16 ? curve(batches, {.bf16 = true}) : seed_one;
+    // In float32 on two threads: our kernels are cut for a number of them. In bf16 one thread is
+    // far quicker on a busy machine, since some primitives' threads wait for each other by
+    // spinning.
+    const std::vector<double> custom =
+        curve(batches, {.kernels = all_custom(), .bf16 = bf16, .threads = bf16 ? 1 : 2});
+    const double difference = mean_difference(custom, reference);
+    const double early = mean_difference(custom, reference, kEarlySteps);
+    INFO("bf16 " << bf16 << ": by seed " << by_seed << ", by threads " << by_threads << ", custom "
+                 << difference << ", early " << early << "; first " << reference.front()
+                 << ", last " << reference.back() << " and " << custom.back());
     CHECK(reference.back() < 0.7 * reference.front());  // there is a curve to follow
     CHECK(custom.back() < 0.7 * custom.front());
-    CHECK(mean_difference(custom, reference) < spread);
+    CHECK(difference < (bf16 ? kSpreadBf16 : kSpread) * std::max(by_seed, by_threads));
     // Before rounding has grown to something: a wrong gradient would show in the second loss.
-    CHECK(mean_difference(custom, reference, kEarlySteps) <
-          (bf16 ? 0.3 : 0.03) * mean_difference(seed, reference, kEarlySteps));
+    CHECK(early < (bf16 ? kEarlyBf16 : kEarly) * by_seed);
   }
 }
 
 TEST_CASE("two hundred steps of the operators leak no memory", "[train]") {
   const std::vector<Batch> batches = make_batches();
-  RetinaNet model({.num_classes = 3, .height = 128, .width = 128, .kernels = all_custom()});
+  RetinaNet model(config_of(all_custom()));
   model.parameters().set_initial_values(1);
   kernels::use_allocator("pooled");
   std::int64_t held = 0;
