@@ -18,6 +18,16 @@ for tool in bash env readlink dirname mkdir grep sed tail cut head cat rm flock 
   mkdir -p "$fake" && ln -s "$(type -P "$tool")" "$fake/$tool"
 done
 
+# For stand-ins: waits until the script under test has said something, half a minute at most.
+cat >"$fake/until_said" <<'END'
+#!/usr/bin/env bash
+for _ in {1..300}; do
+  grep -qsF -- "$1" "$state/err" "$state/terminal" && exit 0
+  sleep 0.1
+done
+END
+chmod +x "$fake/until_said"
+
 stand_in() { # NAME, body on stdin; $state is the scenario's folder
   { printf '#!/usr/bin/env bash\nprintf "%s %%s\\n" "$*" >>"$state/calls"\n' "$1" && cat; } >"$fake/$1"
   chmod +x "$fake/$1"
@@ -50,6 +60,7 @@ cat >"$cp_to" <<'PYTHON'
 printf 'pip %s\n' "$*" >>"$state/calls"
 [[ "$*" != *--version* ]] || exit 0
 [[ ! -e "$state/slow" ]] || sleep 10
+[[ ! -e "$state/watched" ]] || { echo 'Downloading a wheel (200 MB)'; until_said ' so far; Downloading a wheel'; }
 [[ ! -e "$state/no_network" ]] || { echo 'ERROR: no matching distribution'; exit 1; }
 [[ ! -e "$state/no_cpu_wheel" || "$*" != *+cpu* ]] || { echo 'ERROR: no +cpu'; exit 1; }
 venv="$(dirname "$(dirname "$0")")"
@@ -66,6 +77,10 @@ stand_in cmake <<'END'
 [[ ! -e "$state/slow_cmake" ]] || sleep 1
 if [[ "$1" == --build ]]; then
   [[ ! -e "$state/slow_build" ]] || sleep 3
+  [[ ! -e "$state/watched" ]] || {
+    printf '%s\n' '[1/4] Building a.o' "${NINJA_STATUS//%[ft]/3}Building c.o" 'c.cpp: warning: [9/9]'
+    until_said 'building harness: 3 of 3'
+  }
   [[ ! -e "$state/compiler_broken" ]] || { echo 'error: expected ;'; exit 1; }
   printf '#!/usr/bin/env bash\necho "harness $* in $PWD"; exit "${FAKE_EXIT:-0}"\n' >"$2/harness"
   chmod +x "$2/harness"
@@ -110,6 +125,8 @@ calls() { grep -q -- "$1" "$state/calls"; }
 no_calls() { ! calls "$1"; }
 out() { grep -qF -- "$1" "$state/out"; }
 err() { grep -qF -- "$1" "$state/err"; }
+no_carriage_return() { ! grep -q $'\r' "$1"; }
+on_terminal() { [[ "$(<"$state/terminal")" == *"$1"* ]]; }
 one_line() { [[ "$(grep -c '' "$state/err")" == 1 ]]; }
 last_line() { tail -n 1 "$state/err" | grep -qF -- "$1"; }
 count() { [[ "$(grep -c -- "$1" "$state/calls")" == "$2" ]]; }
@@ -142,6 +159,33 @@ rm "$project/.venv/lib/python3.11/site-packages/torch/lib/libtorch_cpu.so"
 run -- run
 expect 'a lost library is put back' exits 0
 expect 'and said' err 'mending .venv'
+
+scenario 'progress in a log'
+touch "$state/watched"
+run HARNESS_PROGRESS_SECONDS=1 -- run
+expect 'ends with 0' exits 0
+expect 'tells what pip does' err 'so far; Downloading a wheel (200 MB)'
+expect 'counts what is built' err 'quickstart: building harness: 3 of 3'
+expect 'rewrites no line' no_carriage_return "$state/err"
+said="$(grep -c '' "$state/err")"
+sleep 1.5
+expect 'and is quiet when all is done' test "$(grep -c '' "$state/err")" = "$said"
+rm "$state/watched"
+run HARNESS_PROGRESS_SECONDS=1 HARNESS_QUIET_SECONDS=50 -- run
+expect 'has nothing to say when nothing is to be built' test ! -s "$state/err"
+
+scenario 'progress on a terminal'
+touch "$state/watched"
+cat >"$state/on_terminal" <<END
+cd '$state/elsewhere' && env -i PATH='$fake' HOME='$state' state='$state' \
+  HARNESS_OS_RELEASE='$state/os-release' timeout --foreground 60 bash '$project/quickstart' run
+END
+SHELL="$(type -P bash)" script -qfec "bash '$state/on_terminal'" "$state/terminal" >"$state/out" 2>"$state/err" </dev/null
+code=$?
+expect 'ends with 0' exits 0
+expect 'rewrites one line' on_terminal $'\r\e[Kquickstart: building harness: 3 of 3'
+expect 'and takes it away' on_terminal $'building harness: 3 of 3\r\e[K' # what follows the last one
+expect 'before the command speaks' on_terminal 'harness run in '
 
 scenario 'tests'
 run -- test -R stats
@@ -266,6 +310,9 @@ kill -INT -- "-$job"
 wait "$job"
 set +m
 expect 'says that it can go on' last_line 'interrupted; the same command carries on from here'
+said="$(grep -c '' "$state/err")"
+sleep 1.5
+expect 'says nothing afterwards' test "$(grep -c '' "$state/err")" = "$said"
 rm "$state/slow"
 run -- run
 expect 'and does' exits 0
