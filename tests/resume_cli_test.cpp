@@ -289,7 +289,7 @@ TEST_CASE("a result of a series that was damaged since is not measured again una
     wait_until([&] { return !files_ending(out.path(), ".json").empty(); });
     again.signal(SIGINT);
     CHECK_THAT(again.wait().err,
-               Catch::Contains("run 1 of 2 has neither a result nor a saved state"));
+               Catch::Contains("run 1 of 2 has no whole result and no saved state"));
   }
   SECTION("the series' own file is gone") {
     fs::remove(out / "series.state");
@@ -309,7 +309,7 @@ TEST_CASE("a run that was killed before its first state says that it begins anew
   Process again({"run", "--resume", out.path().string()});
   wait_until([&] { return files_ending(out.path(), ".jsonl").size() == 2; });
   again.signal(SIGKILL);
-  CHECK_THAT(again.wait().err, Catch::Contains("run 1 of 1 has neither a result nor a saved state: "
+  CHECK_THAT(again.wait().err, Catch::Contains("run 1 of 1 has no whole result and no saved state: "
                                                "it is measured again from its start"));
 }
 

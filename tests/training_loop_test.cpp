@@ -43,6 +43,7 @@ class Trained : public Workload {
   Quality evaluate() override {
     now_ += 3;
     if (fails_to_evaluate) throw Error("evaluation", "broke");
+    if (evaluations == stopped_evaluation) throw Interrupted();
     Quality quality{"mAP", Direction::kHigher, std::nullopt, "", {}};
     const double value = qualities.at(evaluations++);
     if (value == value) {
@@ -59,6 +60,7 @@ class Trained : public Workload {
   int nan_at = 0;
   bool fails_to_evaluate = false;
   std::size_t evaluations = 0;
+  std::size_t stopped_evaluation = 99;
   std::vector<double> qualities = {0.1, 0.2, 0.5};
 
  private:
@@ -205,6 +207,43 @@ TEST_CASE("an evaluation that fails loses no epoch before it", "[training]") {
   CHECK(record.stop == StopReason::kFailed);
   CHECK(record.stop_detail == "evaluation: broke");
   CHECK(record.training->steps == 4);
+}
+
+TEST_CASE("a stop within an evaluation saves the whole epoch, as of its end", "[training]") {
+  Fixture fixture;
+  Trained workload(fixture.now);
+  workload.stopped_evaluation = 1;  // of the second epoch
+  const RunRecord record = fixture.run(workload);
+  CHECK(record.stop == StopReason::kInterrupted);
+  CHECK(record.training->steps == 8);
+  const TrainingState& saved = fixture.saved.back();
+  CHECK(saved.epoch == 2);
+  CHECK(saved.totals.steps == 4);
+  CHECK(saved.totals.seconds == 4);
+  CHECK(saved.seconds == 0.5 + 4 + 3 + 4);  // what was evaluated in vain is not on the clock
+  CHECK(saved.quality->value == 0.1);
+}
+
+TEST_CASE("a resumed run that fails before its first step tells of it", "[training]") {
+  Fixture first;
+  first.stop_after = 6;
+  Trained stopped(first.now);
+  first.run(stopped);
+  class Failing : public Trained {
+   public:
+    using Trained::Trained;
+    void begin_training() override { throw Error("data", "gone"); }
+  };
+  TrainingState state = training_state_from_json(to_json(first.saved.back()));
+  state.resumed.push_back({state.epoch, state.steps, "2026-01-31T12:00:00.000Z"});
+  Fixture second;
+  Failing failing(second.now);
+  const RunRecord record = second.run(failing, state);
+  CHECK(record.stop == StopReason::kFailed);
+  CHECK(record.stop_detail == "data: gone");
+  CHECK(record.steps == 6);
+  CHECK(record.training->resumed.size() == 1);
+  CHECK(record.quality->value == 0.1);
 }
 
 TEST_CASE("states are saved after epochs, by the clock, and when asked to stop", "[training]") {

@@ -120,18 +120,18 @@ void expect_resumable(const fs::path& folder, const SeriesState& state, const Ru
   const std::string first = first_stem(plan.rules.workload, run_index, state.series_id());
   if (has_checkpoint(folder, first)) return;  // whether it is whole is looked at when it is read
   const std::string run = fmt::format("run {} of {}", run_index, plan.runs);
-  if (const fs::path damaged = damaged_result(folder, first); !damaged.empty()) {
-    throw Error(printable(damaged.string()), "the result of " + run + " is damaged",
-                fmt::format("put it back as it was, or remove it to measure {} again", run));
-  }
   const std::string& saved = state.saved_stem();
   if (saved == first || saved.starts_with(first + "-")) {
     throw Error(printable((folder / (saved + ".checkpoint")).string()),
                 "the saved state of " + run + " is gone, and it has no result",
                 std::string("put the file back, or ") + kStartAnew);
   }
+  if (const fs::path damaged = damaged_result(folder, first); !damaged.empty()) {
+    throw Error(printable(damaged.string()), "the result of " + run + " is damaged",
+                fmt::format("put it back as it was, or remove it to measure {} again", run));
+  }
   if (files_of_run(folder, first, ".jsonl").empty()) return;
-  print_err(run + " has neither a result nor a saved state: it is measured again from its start\n");
+  print_err(run + " has no whole result and no saved state: it is measured again from its start\n");
 }
 
 }  // namespace harness
