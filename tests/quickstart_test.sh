@@ -75,7 +75,10 @@ END
 stand_in cmake <<'END'
 [[ ! -e "$state/cmake_broken" ]] || { echo 'CMake Error: something'; exit 1; }
 [[ ! -e "$state/slow_cmake" ]] || sleep 1
-if [[ "$1" == --build ]]; then
+if [[ "$1" == --install ]]; then
+  [[ ! -e "$state/no_rights" ]] || { echo 'CMake Error: cannot create directory'; exit 1; }
+  mkdir -p "$4/bin"
+elif [[ "$1" == --build ]]; then
   [[ ! -e "$state/slow_build" ]] || sleep 3
   [[ ! -e "$state/watched" ]] || {
     printf '%s\n' '[1/4] Building a.o' "${NINJA_STATUS//%[ft]/3}Building c.o" 'c.cpp: warning: [9/9]'
@@ -192,6 +195,25 @@ run -- test -R stats
 expect 'builds everything' calls 'cmake --build .* --target all$'
 expect 'runs ctest in the project' out "ctest in $project"
 expect 'hands on the options' calls 'ctest --preset release .*-R stats'
+
+scenario 'installing'
+run -- --install 'pre fix'
+expect 'ends with 0' exits 0
+expect 'builds harness' calls 'cmake --build .* --target harness$'
+expect 'a relative folder is the caller'"'"'s' test -d "$state/elsewhere/pre fix/bin"
+expect 'says where LibTorch stays' err "LibTorch stays in $project/.venv/lib"
+expect 'says that it is not on the PATH' err 'is not on your PATH'
+run PATH="$fake:$state/p/bin" -- --install "$state/p"
+expect 'unless it is' test "$(grep -c 'on your PATH' "$state/err")" = 0
+touch "$state/no_rights"
+run -- --install "$state/q"
+expect 'a failure ends with 1' exits 1
+expect 'and says what to do' last_line 'CMake could not install there (see'
+: >"$state/calls"
+run -- --install
+expect 'no folder is an error' exits 1
+expect 'in one line' one_line
+expect 'before anything is set up' no_calls .
 
 scenario 'no right to install'
 echo 1000 >"$state/uid"

@@ -49,6 +49,9 @@ bool write_all(int fd, std::string_view content) {
   return true;
 }
 
+/// Below the prefix that `cmake --install` was given; cmake/install.cmake puts it there.
+constexpr const char* kInstalledHome = "share/harness";
+
 bool is_home(const fs::path& folder) {
   std::error_code ignored;
   // One file that no other folder has stands for the whole tree, rules/ included.
@@ -155,6 +158,7 @@ fs::path home_folder() {
   for (fs::path folder = executable.parent_path(); !error && !folder.empty();
        folder = folder.parent_path()) {
     if (is_home(folder)) return folder;
+    if (is_home(folder / kInstalledHome)) return folder / kInstalledHome;
     if (folder == folder.parent_path()) break;
   }
   if (is_home(HARNESS_SOURCE_DIR)) return HARNESS_SOURCE_DIR;

@@ -20,9 +20,9 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view c
 /// Creates a folder and its parents, and checks that a file can be written there.
 void make_writable_folder(const std::filesystem::path& path);
 
-/// The folder that holds rules/ and results/schema/: $HARNESS_HOME, else the nearest one upwards
-/// from the executable, else the source tree this binary was built from. Throws Error when there is
-/// none.
+/// The folder that holds rules/, results/schema/ and golden data: $HARNESS_HOME, else the nearest
+/// one upwards from the executable (a source tree, or share/harness beside bin/ where it is
+/// installed), else the source tree this binary was built from. Throws Error when there is none.
 std::filesystem::path home_folder();
 
 /// $XDG_CACHE_HOME/harness or ~/.cache/harness.

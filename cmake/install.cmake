@@ -1,0 +1,40 @@
+# `cmake --install BUILD --prefix DIR`: the program, what it reads while it runs, and a CMake package with
+# which a program of one's own is made: the commands, and a workload that is not in this tree.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+# LibTorch and oneDNN stay where they are; the installed program looks for them there.
+set_target_properties(harness PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+install(TARGETS harness RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+
+# harness/base/files.cpp looks for this folder beside bin/. Same names in it as in the source tree.
+set(_home share/harness)
+install(DIRECTORY rules DESTINATION ${_home} FILES_MATCHING PATTERN "*.json")
+install(DIRECTORY results/schema DESTINATION ${_home}/results)
+install(DIRECTORY tests/golden DESTINATION ${_home}/tests)
+install(FILES workloads/conv_blocks/retinanet.txt DESTINATION ${_home}/workloads/conv_blocks)
+install(FILES LICENSE DESTINATION ${_home})
+
+# In a folder of their own: harness/run/workload.hpp lies in include/harness/harness/run/.
+set(_include ${CMAKE_INSTALL_INCLUDEDIR}/harness)
+install(DIRECTORY harness DESTINATION ${_include} FILES_MATCHING PATTERN "*.hpp")
+target_include_directories(harness_options INTERFACE $<INSTALL_INTERFACE:${_include}>)
+
+set(_parts base stats profile system result run mlperf report gate)
+foreach(_part IN LISTS _parts)
+  set_target_properties(harness_${_part} PROPERTIES EXPORT_NAME ${_part})
+endforeach()
+# All of it, with the commands: what a program of one's own links.
+set_target_properties(harness_commands PROPERTIES EXPORT_NAME core)
+set_target_properties(harness_options PROPERTIES EXPORT_NAME options)
+list(TRANSFORM _parts PREPEND harness_ OUTPUT_VARIABLE _libraries)
+install(TARGETS harness_options harness_commands ${_libraries} EXPORT harness
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/harness)
+set(_package ${CMAKE_INSTALL_LIBDIR}/cmake/harness)
+install(EXPORT harness FILE harness-targets.cmake NAMESPACE harness:: DESTINATION ${_package})
+configure_package_config_file(cmake/harness-config.cmake.in ${PROJECT_BINARY_DIR}/harness-config.cmake
+                              INSTALL_DESTINATION ${_package})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/harness-config-version.cmake
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/harness-config.cmake ${PROJECT_BINARY_DIR}/harness-config-version.cmake
+        DESTINATION ${_package})
