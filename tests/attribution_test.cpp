@@ -194,11 +194,11 @@ TEST_CASE("primitives that are made within a step are counted", "[profile]") {
   for (const PrimitiveRow& primitive : tables.primitives) created += primitive.created;
   CHECK(created == 1);
   CHECK(std::any_of(tables.notes.begin(), tables.notes.end(), [](const std::string& note) {
-    return note.find("1 primitives were made within the steps and not run") == 0;
+    return note.find("1 primitives were created within the steps but not run") == 0;
   }));
   const std::vector<std::string> said = remarks(tables);
   CHECK(std::any_of(said.begin(), said.end(), [](const std::string& remark) {
-    return remark.find("made anew") != std::string::npos;
+    return remark.find("created again") != std::string::npos;
   }));
 }
 

@@ -69,7 +69,7 @@ TEST_CASE("a slower candidate is found by running both in turn", "[gate][cli]") 
   fs::remove_all(out / "candidate" / "004");
   const Outcome hole = run_harness({"gate", "--baseline", (out / "baseline").string(),
                                     "--candidate", (out / "candidate").string()});
-  check_one_error(hole, 1, "pair 4: is not whole");
+  check_one_error(hole, 1, "pair 4: is incomplete");
 }
 
 TEST_CASE("a candidate that no longer learns has regressed", "[gate][cli]") {

@@ -132,13 +132,13 @@ TEST_CASE("pairs need both sides", "[gate]") {
     const GateReport report = judged(baseline, candidate);
     CHECK(row(report, "time.step").verdict == Verdict::kSame);
     REQUIRE(report.notes.size() == 1);
-    CHECK_THAT(report.notes[0], Catch::Contains("pair 20 is not whole"));
+    CHECK_THAT(report.notes[0], Catch::Contains("pair 20 is incomplete"));
   }
   SECTION("a hole is a failure") {
     candidate.runs.erase(candidate.runs.begin() + 4);
     const Refusal refused = refusal(baseline, candidate);
     CHECK(refused.code == ExitCode::kUsage);
-    CHECK_THAT(refused.text, Catch::Contains("pair 5: is not whole"));
+    CHECK_THAT(refused.text, Catch::Contains("pair 5: is incomplete"));
   }
   SECTION("sides of two campaigns are no pairs") {
     for (Result& run : candidate.runs) {
@@ -250,7 +250,7 @@ TEST_CASE("a candidate that misses its quality target has regressed", "[gate]") 
   CHECK(row(report, "quality target").verdict == Verdict::kRegressed);
   CHECK_THAT(row(report, "quality target").note, Catch::Contains("19 of 20"));
   CHECK(exit_code(report, true) == ExitCode::kRegression);
-  // Nothing can be held to a baseline that is wrong itself.
+  // A wrong model cannot be the baseline.
   GateSide baseline = of_campaign("baseline", 20, 0.5);
   missed(baseline.runs[0]);
   CHECK(refusal(baseline, of_campaign("candidate", 20, 0.5)).code == ExitCode::kUsage);
@@ -296,16 +296,17 @@ TEST_CASE("values that are no measurement are a failure", "[gate]") {
   CHECK_THAT(refusal(series("a", 6, 0.5), other_unit).text, Catch::Contains("another unit"));
   GateSide no_side = series("b", 6, 0.5);
   for (Result& run : no_side.runs) run.metrics[0].direction = Direction::kNone;
-  CHECK_THAT(refusal(series("a", 6, 0.5), no_side).text, Catch::Contains("no better side"));
+  CHECK_THAT(refusal(series("a", 6, 0.5), no_side).text,
+             Catch::Contains("no direction that is better"));
 }
 
 TEST_CASE("a quality that nobody judged is not taken for a good one", "[gate]") {
   const GateSide good = of_campaign("baseline", 20, 0.5);
   GateSide unjudged = of_campaign("candidate", 20, 0.5);
   unjudged.runs[4].quality->passed = std::nullopt;
-  CHECK_THAT(refusal(good, unjudged).text, Catch::Contains("of others not"));
+  CHECK_THAT(refusal(good, unjudged).text, Catch::Contains("others did not"));
   unjudged.runs[4].quality = std::nullopt;
-  CHECK_THAT(refusal(good, unjudged).text, Catch::Contains("of others not"));
+  CHECK_THAT(refusal(good, unjudged).text, Catch::Contains("others did not"));
 }
 
 TEST_CASE("mistrusted runs are named", "[gate]") {

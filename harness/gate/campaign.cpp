@@ -205,7 +205,7 @@ std::optional<CampaignPlace> inherited_campaign() {
   const bool known = pair && *pair >= 1 && *pair <= kMostPairs && is_uuid(parts[0]) &&
                      (parts[1] == "baseline" || parts[1] == "candidate");
   if (!known) {
-    throw Error(kVariable, "is set to something else than a place in a campaign", "unset it");
+    throw Error(kVariable, "does not hold a place in a campaign", "unset it");
   }
   return CampaignPlace{parts[0], parts[1], *pair};
 }

@@ -18,8 +18,8 @@ struct CampaignOptions {
   std::filesystem::path out{};  ///< a new or empty folder: baseline/NNN, candidate/NNN, logs
   std::string id{};             ///< a UUID
   GateRules rules{};
-  /// No pair is begun that would likely end later; a run that takes a minute more than all of it is
-  /// ended.
+  /// No pair begins that would likely end after it. A run that takes a minute longer than the whole
+  /// budget is ended.
   std::optional<double> budget_seconds{};
   double pause_seconds = 0;  ///< to cool down, before each run
 };
@@ -27,7 +27,7 @@ struct CampaignOptions {
 struct CampaignHooks {
   /// The results in a folder, checked; throws Error for one that is not sound.
   std::function<std::vector<Result>(const std::filesystem::path&)> read{};
-  /// Called with the report of the first pair: what it refuses is refused before the others run.
+  /// Called with the report of the first pair, so that it can refuse before the others run.
   std::function<void(const GateReport&)> look_at_first{};
   /// One line for people, after each pair.
   std::function<void(const std::string&)> say{};
@@ -38,12 +38,12 @@ struct CampaignHooks {
 /// Interrupted when asked to stop; what was measured stays in `out`.
 GateReport run_campaign(const CampaignOptions& options, const CampaignHooks& hooks);
 
-/// Leaves out the last pair of a campaign's files if a run in it was stopped: so ends one that was
-/// interrupted.
+/// Drops the last pair of a campaign's files if a run in it was stopped: an interrupted campaign
+/// ends that way.
 void drop_stopped_pair(GateSide& baseline, GateSide& candidate);
 
-/// Where a run started by a campaign stands in it, handed on by the environment; empty for others.
-/// Throws Error for a variable that holds something else.
+/// The place in its campaign of a run that a campaign started; empty for other runs. It comes from
+/// an environment variable. Throws Error if that holds something else.
 std::optional<CampaignPlace> inherited_campaign();
 
 }  // namespace harness

@@ -67,12 +67,12 @@ std::int64_t whole_pairs(const std::vector<GateColumn>& columns, GateReport& rep
   while (whole(pairs + 1)) ++pairs;
   for (const std::int64_t pair : all) {
     if (pair > pairs + 1 && whole(pair)) {
-      throw Error(fmt::format("pair {}", pairs + 1), "is not whole, though later ones are",
+      throw Error(fmt::format("pair {}", pairs + 1), "is incomplete, but later pairs are complete",
                   "a run of the campaign is missing: give all its files");
     }
   }
   if (!all.empty() && *all.rbegin() > pairs) {
-    report.notes.push_back(fmt::format("pair {} is not whole and is left out", pairs + 1));
+    report.notes.push_back(fmt::format("pair {} is incomplete and left out", pairs + 1));
   }
   return pairs;
 }
@@ -117,8 +117,8 @@ void judge_quality(const GateSide& baseline, const GateSide& candidate, GateRepo
   }
   if (of_all == 0) return;
   if (of_all < baseline.runs.size() + candidate.runs.size()) {
-    throw Error("gate", "the quality of some runs was judged, of others not",
-                "a run whose model nobody checked is no candidate");
+    throw Error("gate", "some runs checked their quality, others did not",
+                "measure all of them with the quality check");
   }
   const auto missed = static_cast<std::size_t>(
       std::count_if(candidate.runs.begin(), candidate.runs.end(), missed_quality));
@@ -171,8 +171,8 @@ CampaignDecision judge_pairs(const std::vector<GateColumn>& columns, const GateO
   const std::int64_t used =
       decision.finished ? static_cast<std::int64_t>(decision.pairs_wanted) : pairs;
   report.method = fmt::format(
-      "{} of runs in turn (ABBA); fresh pairs alone decide, behind an exploration; intervals of "
-      "the median ratio by the sign test, {:g} % sure for {} together",
+      "{} of runs in turn (ABBA); the first ones explore, only the later ones decide; sign-test "
+      "intervals of the median ratio, {:g} % confidence for {} together",
       format_count(used, "pair"), options.confidence * 100,
       format_count(std::ssize(columns), "metric"));
   return decision;
@@ -200,9 +200,10 @@ GateReport gate_results(const GateSide& baseline, const GateSide& candidate, con
   } else {
     judge_series(columns, rules.options, report);
     report.method = fmt::format(
-        "series that were not run in turn, by the spread between them (Hodges and Lehmann's shift "
-        "with Mann and Whitney's exact bounds), {:g} % sure for {} together, if the series of each "
-        "side are of different hours",
+        "series not run in turn, judged by the spread between them (Hodges and Lehmann's shift, "
+        "Mann "
+        "and Whitney's exact bounds); {:g} % confidence for {} together, provided that each side's "
+        "series are from different hours",
         rules.options.confidence * 100, format_count(std::ssize(columns), "metric"));
   }
   judge_quality(baseline, candidate, report);

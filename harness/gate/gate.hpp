@@ -13,33 +13,34 @@
 
 namespace harness {
 
-/// In what the sides differ, and what of it forbids to compare them. Where they are `interleaved`,
-/// kernels, precision, allocator, threads and CPUs may differ: that is what two commands are for.
+/// Reports how the sides differ and which differences forbid a comparison. `interleaved` sides may
+/// differ in kernels, precision, allocator, threads and CPUs: two commands serve to compare these.
 void find_differences(const Result& baseline, const Result& candidate, bool interleaved,
                       GateReport& report);
 
-/// Whether the run missed what it was to learn, its other rules kept.
+/// Whether the run missed its quality target and kept all other rules.
 bool missed_quality(const Result& run);
 
-/// Throws Error for a side without runs, with a run that was stopped or broke its rules, and for a
-/// baseline that missed its quality target; with the exit code for "not comparable" for dry runs,
-/// a run that is there twice and sides of a campaign that were mixed up. Runs of a side that are
-/// not of one set-up go into what forbids the comparison.
+/// Throws Error for a side without runs, for a run that was stopped or broke its rules, and for a
+/// baseline that missed its quality target. The exit code is that of "not comparable" for dry runs,
+/// a run given twice, and exchanged sides of a campaign. Runs of one side with several set-ups are
+/// added to what forbids the comparison.
 void check_gate_sides(const GateSide& baseline, const GateSide& candidate, GateReport& report);
 
-/// Judges columns whose keys are pairs, and adds their rows. Pairs count up to the first that is
-/// not whole; throws Error when a later one is. Whether more pairs would help is in the decision.
+/// Judges columns whose keys are pairs, and adds their rows. Pairs count up to the first incomplete
+/// one. Throws Error when a complete one follows it. The decision says whether more pairs would
+/// help.
 CampaignDecision judge_pairs(const std::vector<GateColumn>& columns, const GateOptions& options,
                              GateReport& report);
 
-/// Judges results: by pairs where all runs belong to one campaign, else by the spread between
-/// series. Sides that cannot be compared give a report that says why. Throws Error as the functions
-/// above and gate_columns() do. `decision`: where a campaign stands, for who runs it.
+/// Judges results: by pairs if all runs belong to one campaign, else by the spread between series.
+/// If the sides cannot be compared, the report says why. Throws Error as the functions above and
+/// gate_columns() do. `decision`, if given, gets the state of the campaign.
 GateReport gate_results(const GateSide& baseline, const GateSide& candidate, const GateRules& rules,
                         CampaignDecision* decision = nullptr);
 
-/// Leaves only the rows of `tags`, and those of the quality target. The verdicts stay those of a
-/// judgement of all metrics. Throws Error for a tag without a row.
+/// Keeps only the rows of `tags` and of the quality target. The verdicts still come from judging
+/// all metrics together. Throws Error for a tag without a row.
 void keep_rows(GateReport& report, const std::vector<std::string>& tags);
 
 }  // namespace harness

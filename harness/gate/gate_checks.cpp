@@ -89,7 +89,7 @@ void check_gate_sides(const GateSide& baseline, const GateSide& candidate, GateR
     for (const Result& run : side->runs) {
       check_run(side->name, run);
       if (!uuids.insert(run.identity.uuid).second) {
-        refuse(side->name, run, "is there twice", "nothing follows from a run against itself",
+        refuse(side->name, run, "is there twice", "a run cannot be compared with itself",
                ExitCode::kInconclusive);
       }
       check_alike(*side, run, report);
@@ -98,8 +98,7 @@ void check_gate_sides(const GateSide& baseline, const GateSide& candidate, GateR
   check_campaigns(baseline, candidate);
   for (const Result& run : baseline.runs) {
     if (!missed_quality(run)) continue;
-    refuse(baseline.name, run, "missed its quality target",
-           "a baseline that is wrong itself is none");
+    refuse(baseline.name, run, "missed its quality target", "a wrong model cannot be the baseline");
   }
 }
 

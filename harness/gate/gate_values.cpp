@@ -44,7 +44,7 @@ void check_reading(const Result& run, const Reading& reading, const GateColumn& 
                             printable(run.identity.uuid.substr(0, 8))),
                 why, "it cannot be gated");
   };
-  if (reading.direction == Direction::kNone) refuse("has no better side");
+  if (reading.direction == Direction::kNone) refuse("has no direction that is better");
   if (!(reading.value >= kSmallest && reading.value <= kLargest)) {
     refuse(fmt::format("{} is no measured value", reading.value));
   }
@@ -120,7 +120,7 @@ std::vector<GateColumn> gate_columns(const GateSide& baseline, const GateSide& c
       throw Error(
           printable(side->name),
           fmt::format("has no metric {} in {} of {} runs", metric.tag, missing, side->runs.size()),
-          "what is missing cannot be judged; rules/gate.json says what has to be there");
+          "rules/gate.json lists the metrics that have to be there");
     }
     columns.push_back(std::move(column));
   }

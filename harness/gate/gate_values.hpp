@@ -11,7 +11,7 @@
 
 namespace harness {
 
-/// One side's runs of a workload; all of valid files.
+/// One side's runs of a workload. All come from valid files.
 struct GateSide {
   std::string name{};  ///< as given: a file, a folder or a command
   std::vector<Result> runs{};
@@ -26,11 +26,11 @@ struct GateColumn {
   std::map<std::int64_t, double> candidate{};
 };
 
-/// Whether every run of both sides belongs to one campaign, on the side that it stands on.
+/// Whether all runs belong to one campaign, each given on the side it was measured for.
 bool of_one_campaign(const GateSide& baseline, const GateSide& candidate);
 
-/// The columns of `metrics`: of runs with one key the median. A metric that neither side has is
-/// left out if its rule allows it. Throws Error for one that is missing otherwise, or in a run.
+/// The columns of `metrics`. Runs with the same key give their median. A metric that both sides
+/// lack is left out if its rule allows it. Any other missing metric throws Error.
 std::vector<GateColumn> gate_columns(const GateSide& baseline, const GateSide& candidate,
                                      const std::vector<GatedMetric>& metrics, bool paired);
 

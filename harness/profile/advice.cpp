@@ -109,10 +109,10 @@ class Adviser {
     found_.push_back(
         {"memory",
          fmt::format("{:.3g} million page faults a step: memory goes back to the "
-                     "system and is asked for anew",
+                     "system and is requested again",
                      faults * 1e-6),
-         fmt::format("{} a fault, measured here, up to what an operator took beyond "
-                     "moving its bytes{}",
+         fmt::format("{} a fault (measured here), at most what an operator took "
+                     "beyond moving its bytes{}",
                      format_quantity(facts_.fault_seconds, "s"),
                      bandwidth_ > 0 ? " at " + format_quantity(bandwidth_, "B/s") : std::string()),
          AdvisedChange{"allocator", "pooled"}, seconds, false});
@@ -155,14 +155,13 @@ class Adviser {
       seconds += gap(row);
       calls += row.calls;
     }
-    found_.push_back(
-        {"frozen norm and ReLU chains",
-         fmt::format("{} a step in element-wise operators around convolutions",
-                     format_quantity(all, "s")),
-         fmt::format("the time of those {:.0f} that a convolution's own pass can take in: all "
-                     "forward ones, and backward all but masks and sums",
-                     calls),
-         AdvisedChange{"conv-block", "custom"}, seconds, false});
+    found_.push_back({"frozen norm and ReLU chains",
+                      fmt::format("{} a step in element-wise operators around convolutions",
+                                  format_quantity(all, "s")),
+                      fmt::format("the time of the {:.0f} that fit into a convolution's own pass: "
+                                  "all forward ones; backward all but masks and sums",
+                                  calls),
+                      AdvisedChange{"conv-block", "custom"}, seconds, false});
   }
 
   void grouped() {
@@ -232,7 +231,7 @@ class Adviser {
     for (const PrimitiveRow& row : tables_.primitives) created += row.created;
     if (created < 1) return;
     found_.push_back({"primitive cache",
-                      fmt::format("{:.3g} primitives a step are made anew: set "
+                      fmt::format("{:.3g} primitives a step are created again: set "
                                   "ONEDNN_PRIMITIVE_CACHE_CAPACITY above 1024, or keep them",
                                   created),
                       "", std::nullopt, std::nullopt, false});

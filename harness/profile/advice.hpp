@@ -27,9 +27,9 @@ struct Advice {
   std::string topic{};                    ///< memory, focal loss, frozen norm and ReLU chains, ...
   std::string finding{};                  ///< what the profile shows, a sentence with figures
   std::string basis{};                    ///< what the expected gain is computed from
-  std::optional<AdvisedChange> change{};  ///< empty: nothing of this program's settings does it
+  std::optional<AdvisedChange> change{};  ///< empty: no setting of this program does it
   std::optional<double> expected_seconds{};  ///< saved a step; empty: cannot be told from here
-  bool changes_numbers = false;              ///< other arithmetic: the model is another one
+  bool changes_numbers = false;  ///< other arithmetic: the model has to be verified again
 };
 
 /// What is known beside the profile.
@@ -50,8 +50,8 @@ struct AdviceFacts {
 /// Grouped convolutions that no kernel of ours runs yet, as tasks for one that does.
 std::vector<ReplayTask> grouped_tasks(const ProfileTables& tables);
 
-/// Those that bring at least one percent of a step, or whose gain cannot be told: first what leaves
-/// the arithmetic as it is, by expected gain, then what changes it.
+/// Advice that brings at least one percent of a step, or whose gain is unknown. Changes that keep
+/// the arithmetic come first, each group by expected gain.
 std::vector<Advice> advise(const ProfileTables& tables, const AdviceFacts& facts);
 
 }  // namespace harness

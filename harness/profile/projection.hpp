@@ -1,16 +1,16 @@
-// What a step of a profile would cost here and now: each of its primitives run again by itself,
-// and what no primitive took by how fast this machine is now, compared with then:
+// What a step of a profile would cost here and now. Each primitive is run again by itself. The rest
+// is scaled by this machine's speed, now against then:
 //
 //   projected = sum over primitives of calls * replayed seconds
 //             + (seconds outside of primitives - what recording cost) * slowdown
 //
-// On another machine that part goes with memory: slowdown = copy bandwidth there / copy bandwidth
-// here, for it allocates, copies and streams. On the same machine the bandwidth is the same, and
-// what differs is how much of the machine a process gets (clock, neighbours), which weighs on all
-// work alike: slowdown = replayed seconds of primitives as recorded / their recorded seconds.
+// The rest allocates, copies and streams, so on another machine it follows memory:
+// slowdown = copy bandwidth there / copy bandwidth here. On the same machine the bandwidth is the
+// same, but a process may get less of the machine (clock, neighbours). That slows all work alike:
+// slowdown = replayed seconds of the recorded primitives / their recorded seconds.
 //
-// The method of profile, projection and optimisation is that of arXiv 2206.10034; its model of what
-// no primitive takes is not published, this one is ours.
+// The method (profile, projection, optimisation) is that of arXiv 2206.10034. Its model of the time
+// outside of primitives is not published; this one is ours.
 #pragma once
 
 #include <cstddef>
@@ -41,7 +41,7 @@ struct OtherTime {
 struct StepModel {
   std::vector<ReplayTask> tasks{};  ///< the longest first
   std::vector<OtherTime> others{};
-  /// As recorded, where `tasks` are others (another precision); empty: `tasks` are as recorded.
+  /// The recorded primitives if `tasks` are others (another precision); else empty.
   std::vector<ReplayTask> yardsticks{};
   double step_seconds = 0;  ///< of a plain step, as measured beside the recorded ones
 };
@@ -78,16 +78,15 @@ struct Projection {
   std::vector<ProjectedPart> parts{};  ///< the longest first
 };
 
-/// What work outside of primitives goes with.
+/// How work outside of primitives is scaled.
 struct Scaling {
-  /// The profile is of this machine, with as many threads: the replays tell.
+  /// The profile is of this machine and thread count, so the replays give the scale.
   bool by_replays = false;
-  /// B/s beside the profile; empty where it has none: then, on another machine, nothing is scaled.
+  /// B/s beside the profile. Empty: unknown, and a profile of another machine is not scaled.
   std::optional<double> recorded_bandwidth{};
 };
 
-/// Of samples in bursts, which others disturb but nobody speeds up: the upper quartile. Empty for
-/// none.
+/// The upper quartile: other programs can only slow a burst down. Empty without samples.
 std::optional<double> undisturbed(std::vector<double> samples);
 
 /// Precondition: at least one round, each with as many seconds as there are tasks.

@@ -241,11 +241,11 @@ class Tabulator {
     for (const std::string& reason : log_.unreadable) tables_.notes.push_back("log " + reason);
     if (log_.foreign_lines > 0) {
       tables_.notes.push_back(std::to_string(log_.foreign_lines) +
-                              " lines of the log are nobody's we know");
+                              " lines of the log come from an unknown source");
     }
     if (made_in_vain_ > 0) {
       tables_.notes.push_back(std::to_string(made_in_vain_) +
-                              " primitives were made within the steps and not run there");
+                              " primitives were created within the steps but not run there");
     }
     if (outside_ > 0) {
       tables_.notes.push_back(std::to_string(outside_) + " primitives ran outside of the steps");

@@ -83,14 +83,14 @@ class Reader {
 
   static std::int64_t index_in(std::string_view text) {
     const auto index = parse_integer(trim(text));
-    if (!index || *index < 0) throw std::invalid_argument("a scope without its number");
+    if (!index || *index < 0) throw std::invalid_argument("a scope has no number");
     return *index;
   }
 
   // Scopes nest; one that was left without its line (torn) is closed with the one around it.
   void leave(std::int64_t index) {
     const auto found = std::find(open_.rbegin(), open_.rend(), index);
-    if (found == open_.rend()) throw std::invalid_argument("a scope is left that was not entered");
+    if (found == open_.rend()) throw std::invalid_argument("a scope ends that never began");
     open_.erase(std::next(found).base(), open_.end());
   }
 

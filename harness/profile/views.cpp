@@ -177,7 +177,7 @@ std::vector<std::string> remarks(const ProfileTables& tables) {
   }
   if (created > 0) {
     found.push_back(
-        fmt::format("{:.3g} primitives a step are made anew instead of found in the "
+        fmt::format("{:.3g} primitives a step are created again instead of found in the "
                     "cache (ONEDNN_PRIMITIVE_CACHE_CAPACITY)",
                     created));
   }

@@ -188,7 +188,7 @@ std::vector<ReplayTask> yardsticks(const std::vector<ReplayTask>& tasks) {
 StepModel imagine(const ProfileTables& tables, double overhead, const WhatIf& what_if) {
   const bool narrower = what_if.from_precision != what_if.to_precision;
   if (narrower && (what_if.from_precision != "fp32" || what_if.to_precision != "bf16")) {
-    throw std::invalid_argument(fmt::format("a profile in {} does not tell of {}",
+    throw std::invalid_argument(fmt::format("a profile in {} says nothing about {}",
                                             what_if.from_precision, what_if.to_precision));
   }
   StepModel model = model_step(tables, overhead);

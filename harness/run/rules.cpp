@@ -147,7 +147,7 @@ void check_quality(const QualityRule& rule, const std::optional<QualityReport>& 
                           to_text(report->quality.direction), ""});
   }
   if (report->passed.value_or(false)) return;
-  std::string hint = "the speed of a wrong model is no result";
+  std::string hint = "a wrong model's speed does not count";
   for (const Check& check : report->quality.checks) {
     if (check.passed) continue;
     hint = fmt::format("first failing check: {} expected {}, got {}", check.name, check.expected,

@@ -100,7 +100,7 @@ Tier tier_from_json(const json& document, const std::string& where, const std::s
   }
   for (const char* key : {"warmup_steps", "min_steps", "min_seconds"}) {
     if (!tier.trains_to_target() || !document.contains(key)) continue;
-    refuse(file, fmt::format("{}/{}: means nothing beside max_epochs", where, key));
+    refuse(file, fmt::format("{}/{}: has no meaning together with max_epochs", where, key));
   }
   return tier;
 }

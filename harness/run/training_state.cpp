@@ -105,7 +105,7 @@ TrainingState training_state_from_json(const json& document) {
   for (const json& one : document.at("resumed")) {
     state.resumed.push_back(resumption_from_json(one));
   }
-  if (!plausible(state)) throw std::out_of_range("epochs, steps or times that cannot be");
+  if (!plausible(state)) throw std::out_of_range("impossible epochs, steps or times");
   return state;
 }
 

@@ -9,8 +9,7 @@
 
 namespace harness {
 
-/// Fewest values on each side of a change: below that a test of a few runs against a few others
-/// speaks of chance.
+/// Fewest values on each side of a change. Fewer would report chance.
 inline constexpr std::size_t kChangeSide = 6;
 /// Longest history that is looked through, as far as exact distributions are computed.
 inline constexpr std::size_t kLongestHistory = 300;
@@ -22,11 +21,11 @@ struct ChangePoint {
   Interval shift{};
 };
 
-/// The changes of level in `values`, in order. Nothing is assumed of the values' distribution, only
-/// that without a change any order of them is as likely as any other; slow drift breaks that and
-/// shows as a change too. `level` bounds the probability of any change being found where there is
-/// none. `least` is the smallest shift worth reporting. Precondition: finite, at most
-/// kLongestHistory, 0 < level < 1, least >= 0.
+/// The changes of level in `values`, in order. The values may have any distribution. Without a
+/// change all orders of them have to be equally likely; slow drift breaks that and shows as a
+/// change, too. `level` bounds the probability that a change is found where there is none. `least`
+/// is the smallest shift worth reporting. Precondition: finite, at most kLongestHistory, 0 < level
+/// < 1, least >= 0.
 std::vector<ChangePoint> change_points(std::span<const double> values, double level,
                                        double least = 0);
 

@@ -1,7 +1,7 @@
-// The gate's decision: from measured pairs, or from two heaps of series, to a verdict.
+// The gate's decision: from measured pairs, or from the series of two sides, to a verdict.
 //
-// Everything is said of the improvement: how many times better the candidate is than the baseline,
-// in the metric's own direction, so that above 1 is better and 1 / 1.05 is 5 % more time.
+// All numbers are improvements: how many times better the candidate is than the baseline, in the
+// metric's own direction. Above 1 is better; 1 / 1.05 is 5 % more time.
 #pragma once
 
 #include <cstddef>
@@ -50,11 +50,11 @@ struct CampaignDecision {
   std::vector<MetricDecision> metrics{};
 };
 
-/// What the pairs so far say, as many of each metric. Depends on nothing else, so that a campaign
-/// can be judged again from its files. Every other pair has the candidate first (ABBA); looks are
-/// taken at even numbers of pairs, so that both orders weigh the same. Precondition: at least one
-/// metric, margins above 0, sides of equal length. A value that is not finite or not above 0 makes
-/// its metric inconclusive for good.
+/// The decision after the pairs so far. It depends on them alone, so a campaign can be judged again
+/// from its files. Every other pair runs the candidate first (ABBA). Looks are taken at even
+/// numbers of pairs, so both orders weigh the same. A value that is not finite or not above 0 makes
+/// its metric inconclusive for good. Precondition: at least one metric, equally many pairs of each,
+/// margins above 0.
 CampaignDecision decide(std::span<const PairedMetric> metrics, const GateOptions& options = {});
 
 /// The fewest fresh pairs that can confirm anything for this many metrics.
@@ -63,8 +63,8 @@ std::size_t fewest_confirming_pairs(std::size_t metrics, const GateOptions& opti
 /// The fewest series a side that unpaired numbers are judged by.
 inline constexpr std::size_t kFewestSeries = 6;
 
-/// Verdict for numbers that nothing pairs, one of each series. `metrics`: how many share the
-/// confidence. Inconclusive below kFewestSeries a side. Precondition as for unpaired_shift().
+/// Verdict for unpaired numbers, one of each series. `metrics` of them share the confidence.
+/// Inconclusive below kFewestSeries a side. Precondition as for unpaired_shift().
 MetricDecision decide_unpaired(const PairedMetric& series, std::size_t metrics,
                                const GateOptions& options = {});
 

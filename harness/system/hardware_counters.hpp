@@ -24,8 +24,8 @@ class HardwareCounters {
   HardwareCounters& operator=(const HardwareCounters&) = delete;
 
   void start();
-  /// Adds what was counted since start(). An event that one of the threads could not be given is
-  /// left out, since half a count is none.
+  /// Adds what was counted since start(). An event that one of the threads did not get is left out:
+  /// its count would be too low.
   void stop();
   /// Takes back what the last stop() added.
   void forget_last();

@@ -3,10 +3,9 @@
 
 namespace harness {
 
-/// Seconds of wall time per page fault, when `threads` threads together touch memory that was just
-/// mapped and that is unmapped again: the median of several rounds of 128 MiB, less what touching
-/// the same memory costs once it is there. Throws Error when the system gives no
-/// memory or no thread.
+/// Seconds of wall time per page fault, when `threads` threads together touch newly mapped memory.
+/// It is the median of several rounds of 128 MiB, less the time of touching the same memory again.
+/// Throws Error when the system gives no memory or no thread.
 double page_fault_seconds(int threads);
 
 }  // namespace harness
