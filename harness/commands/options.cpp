@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cxxopts.hpp>
 
 #include "harness/base/print.hpp"
 #include "harness/base/text.hpp"
@@ -27,20 +28,28 @@ void check_names(const std::string& command, const Arguments& arguments,
 
 }  // namespace
 
+struct Options::Table {
+  cxxopts::Options options;
+  cxxopts::ParseResult result{};
+};
+
+Options::Options(Options&&) noexcept = default;
+Options::~Options() = default;
+
 Options::Options(const std::string& command, const std::string& description,
                  const std::string& usage)
-    : command_(command), options_("harness " + command, description) {
-  options_.custom_help(usage);
-  options_.set_width(100);
-  options_.add_options()("h,help", "show this help");
+    : command_(command), table_(new Table{cxxopts::Options("harness " + command, description)}) {
+  table_->options.custom_help(usage);
+  table_->options.set_width(100);
+  table_->options.add_options()("h,help", "show this help");
 }
 
 Options& Options::add(const std::string& name, const std::string& help,
                       const std::string& value_name) {
   if (value_name.empty()) {
-    options_.add_options()(name, help);
+    table_->options.add_options()(name, help);
   } else {
-    options_.add_options()(name, help, cxxopts::value<std::string>(), value_name);
+    table_->options.add_options()(name, help, cxxopts::value<std::string>(), value_name);
   }
   // "o,out" is an option with a letter as well.
   names_.push_back(name.substr(name.find(',') + 1));
@@ -54,7 +63,7 @@ Options& Options::add_list(const std::string& name, const std::string& help,
 }
 
 Options& Options::allow_words(const std::string& help) {
-  options_.positional_help(help);
+  table_->options.positional_help(help);
   words_allowed_ = true;
   return *this;
 }
@@ -64,14 +73,14 @@ bool Options::parse(const Arguments& arguments) {
   std::vector<const char*> argv = {"harness"};
   for (const std::string& argument : arguments) argv.push_back(argument.c_str());
   try {
-    result_ = options_.parse(static_cast<int>(argv.size()), argv.data());
+    table_->result = table_->options.parse(static_cast<int>(argv.size()), argv.data());
   } catch (const cxxopts::exceptions::exception& error) {
     throw Error(command_, printable(error.what()),
                 "'harness " + command_ + " --help' shows the options");
   }
-  words_ = result_.unmatched();
-  if (result_.count("help") > 0) {
-    print_out(options_.help());
+  words_ = table_->result.unmatched();
+  if (table_->result.count("help") > 0) {
+    print_out(table_->options.help());
     return false;
   }
   if (!words_allowed_ && !words_.empty()) {
@@ -81,19 +90,19 @@ bool Options::parse(const Arguments& arguments) {
   return true;
 }
 
-bool Options::flag(const std::string& name) const { return result_.count(name) > 0; }
+bool Options::flag(const std::string& name) const { return table_->result.count(name) > 0; }
 
 std::optional<std::string> Options::text(const std::string& name) const {
-  if (result_.count(name) == 0) return std::nullopt;
-  if (result_.count(name) > 1) throw Error("--" + name, "given more than once");
-  std::string value = result_[name].as<std::string>();
+  if (table_->result.count(name) == 0) return std::nullopt;
+  if (table_->result.count(name) > 1) throw Error("--" + name, "given more than once");
+  std::string value = table_->result[name].as<std::string>();
   if (value.empty()) throw Error("--" + name, "is empty", "give it a value or leave it out");
   return value;
 }
 
 std::vector<std::string> Options::texts(const std::string& name) const {
   std::vector<std::string> values;
-  for (const cxxopts::KeyValue& item : result_.arguments()) {
+  for (const cxxopts::KeyValue& item : table_->result.arguments()) {
     if (item.key() == name) values.push_back(item.value());
   }
   return values;

@@ -1,7 +1,8 @@
 // cxxopts behind the project's error style: every mistake is one Error that names the option.
 #pragma once
 
-#include <cxxopts.hpp>
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,8 @@ namespace harness {
 class Options {
  public:
   Options(const std::string& command, const std::string& description, const std::string& usage);
+  Options(Options&&) noexcept;
+  ~Options();
 
   /// An option with a value ("NAME" in the help) or, without `value_name`, a flag.
   /// "o,out" is `--out` with `-o` as its short form.
@@ -40,8 +43,8 @@ class Options {
 
  private:
   std::string command_;
-  cxxopts::Options options_;
-  cxxopts::ParseResult result_;
+  struct Table;  ///< cxxopts' own: only options.cpp includes it, as it takes seconds to compile
+  std::unique_ptr<Table> table_;
   std::vector<std::string> names_{"help"};
   std::vector<std::string> words_;
   bool words_allowed_ = false;
