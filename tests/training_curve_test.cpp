@@ -23,8 +23,8 @@ constexpr int kBatches = 4;
 constexpr size_t kEarlySteps = 5;
 // How far the custom kernels' curve may be from the reference's, of what another seed does to it;
 // over all steps, and over the early ones.
-constexpr double kSpread = 0.05, kSpreadBf16 = 0.5;
-constexpr double kEarly = 1e-5, kEarlyBf16 = 0.05;
+constexpr double kSpread = 0.05, kSpreadBf16 = 0.75;
+constexpr double kEarly = 3e-5, kEarlyBf16 = 0.1;
 
 // Pictures with bright boxes on noise, so that there is something to learn.
 std::vector<Batch> make_batches() {
@@ -47,7 +47,7 @@ std::vector<Batch> make_batches() {
 Architecture small() {
   return {.stem_channels = 32,
           .blocks = {1, 1, 1, 1},
-          .pyramid_channels = 64,
+          .pyramid_channels = 128,
           .head_depth = 1,
           .scaled_heads = true};
 }
