@@ -148,7 +148,8 @@ TEST_CASE("kernel_bench times nothing that is wrong, and says so", "[kernel-benc
 }
 
 TEST_CASE("kernel_bench refuses what it does not know", "[kernel-bench]") {
-  for (const char* argument : {"--thread=2", "--threads=0", "--threads=1,x", "--allocator=none"}) {
+  for (const char* argument : {"--thread=2", "--threads=0", "--threads=1,x", "--allocator=none",
+                               "--benchmark_format=xml", "--benchmark_out_format=yaml"}) {
     const harness::Outcome outcome = run_bench({argument});
     INFO(argument << '\n' << outcome.err);
     CHECK(outcome.code == 1);

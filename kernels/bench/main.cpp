@@ -3,11 +3,14 @@
 #include <benchmark/benchmark.h>
 
 #include <chrono>
+#include <cstdlib>
+#include <cstring>
 #include <iostream>
 #include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/base/error.hpp"
@@ -164,7 +167,28 @@ void print_help() {
                "Without --benchmark_filter a selection runs; --benchmark_filter=. runs all.\n";
 }
 
+/// Google Benchmark prints its usage and exits with 0 for a format that it does not know.
+void check_formats(int argc, char** argv) {
+  const auto check = [](const std::string& what, const std::string& format) {
+    for (const char* known : {"console", "json", "csv"}) {
+      if (format == known) return;
+    }
+    throw Error(printable(what), "unknown format", "one of console, json, csv");
+  };
+  for (const auto& [flag, variable] :
+       {std::pair{"--benchmark_format=", "BENCHMARK_FORMAT"},
+        std::pair{"--benchmark_out_format=", "BENCHMARK_OUT_FORMAT"}}) {
+    const char* inherited = std::getenv(variable);
+    if (inherited != nullptr) check(std::string(variable) + "=" + inherited, inherited);
+    for (int i = 1; i < argc; ++i) {
+      const std::string argument = argv[i];
+      if (argument.starts_with(flag)) check(argument, argument.substr(std::strlen(flag)));
+    }
+  }
+}
+
 int run(int argc, char** argv) {
+  check_formats(argc, argv);
   benchmark::Initialize(&argc, argv, print_help);
   const Options options = parse_options(argc, argv);
   use_allocator(options.allocator);
