@@ -234,3 +234,48 @@ TEST_CASE("a captured machine can be judged", "[doctor]") {
   CHECK(find(findings, "thermal") != nullptr);
   CHECK(find(findings, "swap") != nullptr);
 }
+
+TEST_CASE("what weighs on both sides of a ratio spares it", "[doctor]") {
+  CHECK(what_is_left(diagnose(quiet_system(), quiet_environment())).empty());
+  json busy = quiet_environment();
+  busy["load_average"][0] = 7.5;
+  busy["runnable_tasks"] = 6;
+  const std::vector<Finding> loaded = diagnose(quiet_system(), busy);
+  CHECK_THAT(what_is_left(loaded),
+             Catch::StartsWith("seconds cannot be used; ratios can") && Catch::Contains("ablate"));
+
+  const json before = quiet_environment();
+  json after = before;
+  after["monotonic_seconds"] = 150;
+  after["cpu_steal_seconds"] = 105;
+  CHECK_THAT(what_is_left(compare_environments(before, after)), Catch::Contains("ratios can"));
+  for (const char* field : {"cgroup_nr_throttled", "thermal_throttle_count", "swapped_pages"}) {
+    INFO(field);
+    json changed = before;
+    changed[field] = 10000;
+    std::vector<Finding> findings = compare_environments(before, changed);
+    CHECK_THAT(what_is_left(findings), Catch::StartsWith("neither seconds nor ratios"));
+    // The worst decides.
+    findings.insert(findings.end(), loaded.begin(), loaded.end());
+    CHECK_THAT(what_is_left(findings), Catch::StartsWith("neither seconds nor ratios"));
+  }
+  json debug = quiet_system();
+  debug["build"]["type"] = "Debug";
+  CHECK_THAT(what_is_left(diagnose(debug, quiet_environment())), Catch::StartsWith("neither"));
+}
+
+TEST_CASE("one of a thing is told in the singular", "[doctor]") {
+  json system = quiet_system();
+  system["cpu"]["threads"] = 1;
+  system["limits"]["affinity_count"] = 1;
+  json state = quiet_environment();
+  state["cpus_counted"] = 1;
+  state["runnable_tasks"] = 2;
+  state["cgroup_nr_throttled"] = 1;
+  state["thermal_throttle_count"] = 1;
+  const auto findings = diagnose(system, state);
+  CHECK_THAT(find(findings, "load")->what, Catch::EndsWith("on 1 CPU, 1 other task runnable now"));
+  CHECK(find(findings, "affinity")->what == "the only CPU may be used");
+  CHECK(find(findings, "throttling")->what == "the CPU quota ran out 1 time so far");
+  CHECK(find(findings, "thermal")->what == "1 thermal throttling since boot");
+}

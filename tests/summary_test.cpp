@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "harness/commands/result_parts.hpp"
 #include "tests/files_of_runs.hpp"
 #include "tests/sample_result.hpp"
 
@@ -38,4 +39,20 @@ TEST_CASE("boxes that were dropped or clamped are told in one line", "[summary]"
   CHECK_THAT(
       render_summary(result),
       Catch::Contains("\nboxes changed: 3 dropped not finite in eval, 12 clamped in train\n"));
+}
+
+TEST_CASE("behind mistrust the summary says what can still be used", "[summary]") {
+  Result result = sample_result();
+  result.status.recommendations.clear();
+  result.system["build"] = {{"type", "Debug"}};
+  judge_machine(result);
+  REQUIRE(result.status.mistrusted);
+  CHECK_THAT(result.status.recommendations.front(),
+             Catch::StartsWith("neither seconds nor ratios"));
+  const std::string text = render_summary(result);
+  CAPTURE(text);
+  const std::size_t mistrusted = text.find("MISTRUSTED");
+  const std::size_t left = text.find("neither seconds nor ratios can be used");
+  REQUIRE(left != std::string::npos);
+  CHECK(mistrusted < left);
 }

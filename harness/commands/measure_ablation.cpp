@@ -36,7 +36,7 @@ void refuse_if_too_large(const AblationPlan& plan, const Workloads& workloads) {
   const double needed = interleaved_memory(needs);
   const std::optional<long long> available = available_memory().bytes;
   if (!available || needed <= static_cast<double>(*available)) return;
-  throw Error(fmt::format("{} variants at --batch-size {}", workloads.size(),
+  throw Error(fmt::format("{} at --batch-size {}", format_count(std::ssize(workloads), "variant"),
                           plan.variants.front().plan.context.batch_size),
               fmt::format("need about {} of memory together, {} are available",
                           format_quantity(needed, "B"),

@@ -77,8 +77,9 @@ class Replays {
                                   format_quantity(longest[i].first, "s"), longest[i].second));
     }
     if (longest.size() > kMostReasons) {
-      lines.push_back(fmt::format("not replayed, but scaled ({} a step): for {} more reasons",
-                                  format_quantity(others, "s"), longest.size() - kMostReasons));
+      lines.push_back(fmt::format(
+          "not replayed, but scaled ({} a step): for {}", format_quantity(others, "s"),
+          format_count(static_cast<long long>(longest.size() - kMostReasons), "more reason")));
     }
     if (as_recorded && on_others_ > 0) {
       lines.push_back(fmt::format("primitives of {} a step ran on other instructions than recorded",

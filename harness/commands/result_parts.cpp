@@ -77,7 +77,10 @@ std::vector<Finding> machine_findings(const ResultCommon& result) {
 
 void judge_machine(ResultCommon& result) {
   Status& status = result.status;
-  for (const Finding& finding : machine_findings(result)) {
+  const std::vector<Finding> findings = machine_findings(result);
+  const std::string left = what_is_left(findings);
+  if (!left.empty()) status.recommendations.push_back(left);
+  for (const Finding& finding : findings) {
     if (finding.mistrust) {
       status.mistrusted = true;
       status.mistrust_reasons.push_back(finding.what);

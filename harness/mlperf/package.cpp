@@ -97,7 +97,8 @@ json comparable_settings(const Result& result) {
 void check_series(const std::vector<PackagedRun>& runs) {
   if (runs.size() != kPackagedRuns) {
     throw Error("harness submit --mlperf",
-                fmt::format("{} results given, a package holds {}", runs.size(), kPackagedRuns),
+                fmt::format("{} given, a package holds {}",
+                            format_count(std::ssize(runs), "result"), kPackagedRuns),
                 "harness run --runs 5 makes as many");
   }
   std::set<std::uint32_t> seeds;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <utility>
@@ -132,9 +133,11 @@ class Adviser {
     const double kept = 2 * 4 * elements / bandwidth_;
     found_.push_back(
         {"focal loss",
-         fmt::format("its composition takes {} in {:.0f} operators a step, each of which reads and "
-                     "writes tensors of up to {}",
-                     format_quantity(seconds, "s"), calls, format_quantity(4 * elements, "B")),
+         fmt::format(
+             "its composition takes {} in {} a step, each of which reads and writes tensors "
+             "of up to {}",
+             format_quantity(seconds, "s"), format_count(std::llround(calls), "operator"),
+             format_quantity(4 * elements, "B")),
          fmt::format("their time{} less that of one pass at {}", without_faults(),
                      format_quantity(bandwidth_, "B/s")),
          AdvisedChange{"focal-loss", "custom"}, std::max(seconds - kept, 0.0), false});
@@ -191,11 +194,11 @@ class Adviser {
     if (bytes <= 0) return;
     // Parameter, gradient and two moments are read, all but the gradient are written.
     const double kept = 7 * bytes / 2 / bandwidth_;
-    found_.push_back(
-        {"optimizer",
-         fmt::format("{} in {:.0f} operators a step", format_quantity(seconds, "s"), calls),
-         "their time less that of one pass over parameters and moments",
-         AdvisedChange{"optimizer", "custom"}, std::max(seconds - kept, 0.0), false});
+    found_.push_back({"optimizer",
+                      fmt::format("{} in {} a step", format_quantity(seconds, "s"),
+                                  format_count(std::llround(calls), "operator")),
+                      "their time less that of one pass over parameters and moments",
+                      AdvisedChange{"optimizer", "custom"}, std::max(seconds - kept, 0.0), false});
   }
 
   void slow_implementations() {
@@ -261,21 +264,24 @@ class Adviser {
       if (sum.first > 1) saved += sum.second * (1 - 1 / sum.first);
     }
     if (saved <= 0) return;
-    found_.push_back({"reorders",
-                      fmt::format("weights are packed {:.0f} times a step, which takes {}", calls,
-                                  format_quantity(seconds, "s")),
-                      fmt::format("each of {} packed once a step", packing.size()),
-                      AdvisedChange{"conv-block", "custom"}, saved, false});
+    found_.push_back(
+        {"reorders",
+         fmt::format("weights are packed {} a step, which takes {}",
+                     format_count(std::llround(calls), "time"), format_quantity(seconds, "s")),
+         fmt::format("each of {} packed once a step", packing.size()),
+         AdvisedChange{"conv-block", "custom"}, saved, false});
   }
 
   void threads() {
     if (facts_.threads == facts_.usable_cores) return;
-    found_.push_back({"threads",
-                      fmt::format("{} threads on {} usable physical cores; 'harness project FILE "
-                                  "--set threads={}' tells what that brings",
-                                  facts_.threads, facts_.usable_cores, facts_.usable_cores),
-                      "", AdvisedChange{"threads", std::to_string(facts_.usable_cores)},
-                      std::nullopt, false});
+    found_.push_back(
+        {"threads",
+         fmt::format("{} on {}; 'harness project FILE --set threads={}' tells what that "
+                     "brings",
+                     format_count(facts_.threads, "thread"),
+                     format_count(facts_.usable_cores, "usable physical core"),
+                     facts_.usable_cores),
+         "", AdvisedChange{"threads", std::to_string(facts_.usable_cores)}, std::nullopt, false});
   }
 
   void precision() {

@@ -99,9 +99,10 @@ void add_measured(std::vector<PageFact>& facts, const Result& run) {
   if (run.training) {
     const TrainingReport& training = *run.training;
     facts.push_back(
-        {"trained", fmt::format("{} of at most {}, {} samples, {} on the clock{}",
+        {"trained", fmt::format("{} of at most {}, {}, {} on the clock{}",
                                 format_count(training.epochs, "epoch"), training.max_epochs,
-                                training.samples, format_quantity(training.seconds, "s"),
+                                format_count(training.samples, "sample"),
+                                format_quantity(training.seconds, "s"),
                                 training.resumed.empty() ? "" : ", resumed")});
   }
 }

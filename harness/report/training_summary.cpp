@@ -54,15 +54,16 @@ std::string training_text(const Result& result) {
     text += fmt::format("{:>5} {:>14} {:>14} {:>12}  {}\n", training->samples[i].step,
                         cell(training, i), cell(evaluation, i), cell(loss, i), cell(quality, i));
   }
-  text += wrap(fmt::format("trained  {} of at most {}, {} samples, {} on the clock{}",
-                           format_count(report.epochs, "epoch"), report.max_epochs, report.samples,
-                           format_quantity(report.seconds, "s"),
-                           report.resumed.empty()
-                               ? ""
-                               : fmt::format(", resumed {}",
-                                             format_count(std::ssize(report.resumed), "time"))),
-               80, 9) +
-          "\n";
+  text +=
+      wrap(fmt::format(
+               "trained  {} of at most {}, {}, {} on the clock{}",
+               format_count(report.epochs, "epoch"), report.max_epochs,
+               format_count(report.samples, "sample"), format_quantity(report.seconds, "s"),
+               report.resumed.empty()
+                   ? ""
+                   : fmt::format(", resumed {}", format_count(std::ssize(report.resumed), "time"))),
+           80, 9) +
+      "\n";
   return text;
 }
 

@@ -93,7 +93,9 @@ void Progress::evaluated(const Quality& quality, const EvaluationPoint& at) {
 void Progress::resumed(const Resumption& where) {
   steps_before_ = (where.epoch - 1) * length_.min_steps;
   resumed_at_ = where.steps - steps_before_;
-  show(fmt::format("[going on in epoch {} after {} steps]", where.epoch, where.steps), true);
+  show(fmt::format("[going on in epoch {} after {}]", where.epoch,
+                   format_count(where.steps, "step")),
+       true);
 }
 
 void Progress::step(const StepRecord& record) {

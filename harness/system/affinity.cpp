@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "harness/base/error.hpp"
+#include "harness/base/number.hpp"
 #include "harness/base/text.hpp"
 #include "harness/system/cgroup.hpp"
 #include "harness/system/topology.hpp"
@@ -60,8 +61,8 @@ std::vector<int> parse_cpu_list(std::string_view text) {
   std::vector<bool> named(kMaxCpus, false);
   for (const std::string& part : split(text, ',')) {
     const std::size_t dash = part.find('-');
-    const auto first = parse_integer(part.substr(0, dash));
-    const auto last = dash == std::string::npos ? first : parse_integer(part.substr(dash + 1));
+    const auto first = parse_clamped(part.substr(0, dash));
+    const auto last = dash == std::string::npos ? first : parse_clamped(part.substr(dash + 1));
     const std::string shown = "'" + printable(part, 20) + "'";
     if (!first || !last || *first < 0 || *last < 0) {
       throw bad_list(text, shown + " is neither a CPU number nor a range");

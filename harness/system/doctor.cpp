@@ -19,14 +19,20 @@ constexpr double kLowMemoryShare = 0.1;
 constexpr double kLowMemoryBytes = 2.0 * (1LL << 30);
 
 Finding good(const char* id, std::string what) {
-  return {id, Severity::kOk, std::move(what), "", "", false};
+  return {id, Severity::kOk, std::move(what), "", "", false, false};
 }
 Finding note(const char* id, std::string what, std::string why, std::string how = {}) {
-  return {id, Severity::kNote, std::move(what), std::move(why), std::move(how), false};
+  return {id, Severity::kNote, std::move(what), std::move(why), std::move(how), false, false};
 }
 Finding warning(const char* id, std::string what, std::string why, std::string how,
-                bool mistrust = false) {
-  return {id, Severity::kWarning, std::move(what), std::move(why), std::move(how), mistrust};
+                bool mistrust = false, bool spares_ratios = false) {
+  return {id,       Severity::kWarning, std::move(what), std::move(why), std::move(how),
+          mistrust, spares_ratios};
+}
+
+/// "1 CPU", "8 CPUs", of a number that the kernel counts.
+std::string counted(double count, const std::string& noun) {
+  return format_count(std::llround(count), noun);
 }
 
 std::string bytes_text(double bytes) { return format_quantity(bytes, "B"); }
@@ -73,10 +79,11 @@ void judge_cpus(const FactReader& system, Findings& findings) {
     findings.push_back(note("smt", "SMT state unknown: " + system.reason("cpu.smt_active"),
                             "two threads on one core share its FMA units"));
   } else if (*smt && cpus && cores && *cpus > *cores) {
-    findings.push_back(
-        note("smt", fmt::format("{:.0f} usable CPUs are {:.0f} physical cores", *cpus, *cores),
-             "two threads on one core share its FMA units",
-             fmt::format("--threads {:.0f}, with --cpus naming one CPU of each core", *cores)));
+    findings.push_back(note(
+        "smt",
+        fmt::format("{} are {}", counted(*cpus, "usable CPU"), counted(*cores, "physical core")),
+        "two threads on one core share its FMA units",
+        fmt::format("--threads {:.0f}, with --cpus naming one CPU of each core", *cores)));
   } else {
     findings.push_back(good(
         "smt", *smt ? "SMT is on, one CPU of each core is used" : "each CPU is a physical core"));
@@ -87,11 +94,13 @@ void judge_cpus(const FactReader& system, Findings& findings) {
   if (threads && allowed && *allowed < *threads) {
     findings.push_back(
         note("affinity",
-             fmt::format("bound to {:.0f} of {:.0f} CPUs ({})", *allowed, *threads,
+             fmt::format("bound to {:.0f} of {} ({})", *allowed, counted(*threads, "CPU"),
                          system.text("limits.affinity").value_or("?")),
              "peaks and threads count only these; a baseline must be bound the same way"));
   } else if (allowed) {
-    findings.push_back(good("affinity", fmt::format("all {:.0f} CPUs may be used", *allowed)));
+    findings.push_back(
+        good("affinity", *allowed == 1 ? "the only CPU may be used"
+                                       : fmt::format("all {:.0f} CPUs may be used", *allowed)));
   }
 
   const auto quota = system.number("limits.cgroup_cpu_quota");
@@ -101,10 +110,11 @@ void judge_cpus(const FactReader& system, Findings& findings) {
                 "once a period's share is used up, all threads are stopped until the next one",
                 "grant whole CPUs (docker run --cpuset-cpus=0-3, no --cpus) or use fewer threads"));
   } else if (quota && allowed && *quota < *allowed) {
-    findings.push_back(note(
-        "cpu-quota", fmt::format("the control group grants {:g} of {:.0f} CPUs", *quota, *allowed),
-        "more threads than that are stopped for part of each period",
-        fmt::format("--threads {:g}", std::max(1.0, *quota))));
+    findings.push_back(
+        note("cpu-quota",
+             fmt::format("the control group grants {:g} of {}", *quota, counted(*allowed, "CPU")),
+             "more threads than that are stopped for part of each period",
+             fmt::format("--threads {:g}", std::max(1.0, *quota))));
   } else {
     findings.push_back(good("cpu-quota", "no CPU quota binds"));
   }
@@ -129,13 +139,13 @@ void judge_load(const FactReader& system, const FactReader& environment, Finding
   // The average remembers our own work of the last minutes; only tasks runnable at this moment,
   // while we merely look, are surely others'.
   const double others = std::max(0.0, runnable.value_or(1) - 1);
-  const std::string what = fmt::format(
-      "load average {:.2f} on {:.0f} CPUs, {:.0f} other tasks runnable now", *load, *cpus, others);
+  const std::string what = fmt::format("load average {:.2f} on {}, {} runnable now", *load,
+                                       counted(*cpus, "CPU"), counted(others, "other task"));
   const bool busy = *load >= kLoadPerCpu * *cpus;
   const bool busy_now = others >= kLoadPerCpu * *cpus;
   if (busy) {
     findings.push_back(warning("load", what, "other processes take CPU time, caches and bandwidth",
-                               "stop them (top shows which) or wait", busy_now));
+                               "stop them (top shows which) or wait", busy_now, true));
   } else {
     findings.push_back(good("load", what));
   }
@@ -181,13 +191,13 @@ void judge_memory(const FactReader& system, const FactReader& environment, Findi
 void judge_past_throttling(const FactReader& environment, Findings& findings) {
   if (const auto count = environment.number("cgroup_nr_throttled"); count && *count > 0) {
     findings.push_back(
-        note("throttling", fmt::format("the CPU quota ran out {:.0f} times so far", *count),
+        note("throttling", fmt::format("the CPU quota ran out {} so far", counted(*count, "time")),
              "while it is out, all threads are stopped", "use fewer threads or raise the quota"));
   }
   if (const auto count = environment.number("thermal_throttle_count"); count && *count > 0) {
-    findings.push_back(note("thermal", fmt::format("{:.0f} thermal throttlings since boot", *count),
-                            "a hot CPU lowers its clock",
-                            "look after cooling; leave pauses between runs"));
+    findings.push_back(
+        note("thermal", fmt::format("{} since boot", counted(*count, "thermal throttling")),
+             "a hot CPU lowers its clock", "look after cooling; leave pauses between runs"));
   }
 }
 
@@ -246,6 +256,22 @@ std::vector<Finding> diagnose(const nlohmann::json& system, const nlohmann::json
   return findings;
 }
 
+std::string what_is_left(const std::vector<Finding>& findings) {
+  bool any = false;
+  bool ratios = true;
+  for (const Finding& finding : findings) {
+    if (!finding.mistrust) continue;
+    any = true;
+    ratios = ratios && finding.spares_ratios;
+  }
+  if (!any) return {};
+  if (!ratios)
+    return "neither seconds nor ratios can be used: mend what is mistrusted and measure again";
+  return "seconds cannot be used; ratios can, where both sides were measured in turn (harness "
+         "ablate, "
+         "harness gate --ab-base CMD --ab-cand CMD)";
+}
+
 const char* to_text(Severity severity) {
   switch (severity) {
     case Severity::kOk:
@@ -292,9 +318,7 @@ std::string render_findings(const std::vector<Finding>& findings) {
       }
     }
   }
-  text += warnings == 0   ? "No warnings.\n"
-          : warnings == 1 ? "1 warning.\n"
-                          : fmt::format("{} warnings.\n", warnings);
+  text += warnings == 0 ? "No warnings.\n" : format_count(warnings, "warning") + ".\n";
   return text;
 }
 

@@ -21,6 +21,9 @@ struct Finding {
   std::string why{};      ///< why it matters; empty for kOk
   std::string how{};      ///< what to do, a command where there is one; may be empty
   bool mistrust = false;  ///< numbers measured like this are not to be believed
+  /// Of a finding that mistrusts: it weighs on two sides that are measured in turn alike, so their
+  /// ratio can still be believed.
+  bool spares_ratios = false;
 };
 
 /// Judges capture_system() and capture_environment(). Fields that are null, absent or of another
@@ -31,6 +34,10 @@ std::vector<Finding> diagnose(const nlohmann::json& system, const nlohmann::json
 /// CPU time, throttling, swapping. Nothing for what stayed quiet or cannot be told.
 std::vector<Finding> compare_environments(const nlohmann::json& before,
                                           const nlohmann::json& after);
+
+/// What can still be used of numbers that these findings mistrust, one sentence; empty when none
+/// does.
+std::string what_is_left(const std::vector<Finding>& findings);
 
 /// "ok", "note", "warning".
 const char* to_text(Severity severity);

@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "harness/base/text.hpp"
 #include "harness/system/doctor.hpp"
 #include "harness/system/fact_reader.hpp"
 
@@ -30,8 +32,10 @@ std::optional<double> rise(const FactReader& before, const FactReader& after,
   return *last - *first;
 }
 
-Finding during(const char* id, std::string what, std::string why, std::string how, bool mistrust) {
-  return {id, Severity::kWarning, std::move(what), std::move(why), std::move(how), mistrust};
+Finding during(const char* id, std::string what, std::string why, std::string how, bool mistrust,
+               bool spares_ratios) {
+  return {id,       Severity::kWarning, std::move(what), std::move(why), std::move(how),
+          mistrust, spares_ratios};
 }
 
 void compare_cpu_time(const FactReader& before, const FactReader& after,
@@ -51,7 +55,7 @@ void compare_cpu_time(const FactReader& before, const FactReader& after,
           "other-processes",
           fmt::format("other processes took {:.0f} % of the CPU time during the run", 100 * share),
           "their share differs from run to run", "stop them (top shows which) and run again",
-          share >= kOthersMistrusted));
+          share >= kOthersMistrusted, true));
     }
   }
   if (const auto stolen = rise(before, after, "cpu_steal_seconds")) {
@@ -63,7 +67,7 @@ void compare_cpu_time(const FactReader& before, const FactReader& after,
                              100 * share),
                  "other guests of the host got it; their share differs from run to run",
                  "use a machine with dedicated CPUs, or run again at a quieter time",
-                 share >= kStealMistrusted));
+                 share >= kStealMistrusted, true));
     }
   }
 }
@@ -78,22 +82,24 @@ std::vector<Finding> compare_environments(const nlohmann::json& before,
   compare_cpu_time(first, last, findings);
   if (const auto count = rise(first, last, "cgroup_nr_throttled"); count && *count > 0) {
     const double seconds = rise(first, last, "cgroup_throttled_seconds").value_or(0);
-    findings.push_back(during(
-        "throttling",
-        fmt::format("the CPU quota ran out {:.0f} times during the run ({:.2f} s in all)", *count,
-                    seconds),
-        "while it is out, all threads are stopped", "use fewer threads or raise the quota", true));
+    findings.push_back(
+        during("throttling",
+               fmt::format("the CPU quota ran out {} during the run ({:.2f} s in all)",
+                           format_count(std::llround(*count), "time"), seconds),
+               "while it is out, all threads are stopped", "use fewer threads or raise the quota",
+               true, false));
   }
   if (const auto count = rise(first, last, "thermal_throttle_count"); count && *count > 0) {
     findings.push_back(during(
-        "thermal", fmt::format("{:.0f} thermal throttlings during the run", *count),
-        "a hot CPU lowers its clock", "look after cooling; leave pauses between runs", true));
+        "thermal", format_count(std::llround(*count), "thermal throttling") + " during the run",
+        "a hot CPU lowers its clock", "look after cooling; leave pauses between runs", true,
+        false));
   }
   if (const auto pages = rise(first, last, "swapped_pages"); pages && *pages >= kSwappedPages) {
     findings.push_back(during("swap",
                               fmt::format("{:.0f} pages were swapped during the run", *pages),
                               "a step that waits for the disk measures the disk",
-                              "free some memory or use a smaller --batch-size", true));
+                              "free some memory or use a smaller --batch-size", true, false));
   }
   return findings;
 }
