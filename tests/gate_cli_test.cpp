@@ -230,9 +230,9 @@ TEST_CASE("mistakes at the gate are one line each", "[gate][cli]") {
   check_one_error(run_harness({"gate", "--baseline", "x", "--candidate", "y", "--pause", "3"}), 1,
                   "--pause: is for --ab-base");
   check_one_error(run_harness({"gate", "--ab-base", "a", "--ab-cand", "b", "--pairs", "3"}), 1,
-                  "3 is not from 16");
+                  "--pairs 3: too small: at least 16");
   check_one_error(run_harness({"gate", "--ab-base", "a", "--ab-cand", "b", "--budget", "-1"}), 1,
-                  "--budget: is below 0");
+                  "--budget -1: too small: at least 0");
   check_one_error(run_harness({"gate", "--baseline", "x", "--candidate", "y", "--format", "html"}),
                   1, "one of text, json, markdown, junit");
   check_one_error(

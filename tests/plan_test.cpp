@@ -2,6 +2,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/files.hpp"
+#include "harness/run/division.hpp"
 #include "harness/run/plan.hpp"
 
 using namespace harness;  // NOLINT(google-build-using-namespace)
@@ -156,4 +157,49 @@ TEST_CASE("a dry run is short whatever the tier", "[plan]") {
   const RunPlan plan = make_plan(request, home_folder());
   CHECK(plan.tier.warmup_steps + plan.tier.min_steps == 3);
   CHECK(plan.runs == 1);
+}
+
+TEST_CASE("steps or seconds replace both parts of the tier's length", "[plan]") {
+  RunRequest request = null_request();
+  request.tier = "standard";
+  request.steps = 7;
+  const RunPlan steps = make_plan(request, home_folder());
+  CHECK(steps.tier.min_steps == 7);
+  CHECK(steps.tier.min_seconds == 0);
+  CHECK(steps.context.planned_steps == 17);
+  CHECK(steps.departures.size() == 2);
+  request.steps.reset();
+  request.min_seconds = 1;
+  const RunPlan seconds = make_plan(request, home_folder());
+  CHECK(seconds.tier.min_steps == 1);
+  CHECK(seconds.tier.min_seconds == 1);
+  CHECK(seconds.departures.size() == 1);
+  // The tier's own length, said aloud, is no departure.
+  request.steps = 200;
+  CHECK(make_plan(request, home_folder()).departures.empty());
+}
+
+TEST_CASE("a length that is not the tier's departs, whatever was asked for", "[plan]") {
+  const Rules rules = load_rules(home_folder(), "null");
+  nlohmann::json document = {
+      {"kind", "run"},
+      {"workload", {{"tier", "quick"}}},
+      {"settings",
+       {{"requested", nlohmann::json::object()},
+        {"effective",
+         {{"batch_size", 1}, {"quality_target", 0.5}, {"min_steps", 5}, {"min_seconds", 0}}}}}};
+  const std::vector<Departure> found = departures_of(rules, {}, document);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].path == "/settings/effective/min_steps");
+  CHECK(found[0].expected == "20");
+  CHECK(found[0].actual == "5");
+  Result result;
+  result.rules.division = "closed";
+  CHECK_FALSE(check_division(rules, result, found).empty());
+  // A profile is as long as it was told to be, and a dry run claims nothing.
+  document["kind"] = "profile";
+  CHECK(departures_of(rules, {}, document).empty());
+  document["kind"] = "run";
+  document["settings"]["requested"]["dry_run"] = true;
+  CHECK(departures_of(rules, {}, document).empty());
 }

@@ -114,8 +114,8 @@ TEST_CASE("profile refuses what it cannot do, before anything is measured", "[pr
     CHECK(fs::is_empty(out.path()));
   };
   refused({"--set", "recordable=no"}, "cannot be looked into");
-  refused({"--steps", "0"}, "not from 1 to");
-  refused({"--steps", "1000000"}, "not from 1 to");
+  refused({"--steps", "0"}, "too small: at least 1");
+  refused({"--steps", "1000000"}, "too large: at most 100");
   refused({"--steps", "x"}, "--steps");
   refused({"--tier", "training"}, "trains to a target");
   refused({"--nonsense"}, "nonsense");

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "harness/base/error.hpp"
+#include "harness/base/number.hpp"
 #include "harness/base/text.hpp"
 #include "harness/run/registry.hpp"
 
@@ -20,8 +21,10 @@ std::vector<double> numbers(const std::string& key, const std::string& text) {
   for (const std::string& part : split(text, ',')) {
     if (part == "nan") {
       values.push_back(std::numeric_limits<double>::quiet_NaN());
-    } else if (const auto value = parse_number(part)) {
-      values.push_back(*value);
+    } else if (const auto value = parse_unbounded(part)) {
+      using Limits = std::numeric_limits<double>;
+      values.push_back(in_range("--set " + key + "=" + printable(text), *value, Limits::lowest(),
+                                Limits::max()));
     } else {
       throw Error("--set " + key + "=" + printable(text), "not a list of numbers",
                   "for example --set " + key + "=1,2.5");

@@ -7,6 +7,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/hash.hpp"
+#include "harness/base/number.hpp"
 #include "harness/base/text.hpp"
 #include "kernels/runtime/allocator.hpp"
 #include "kernels/runtime/threads.hpp"
@@ -28,10 +29,8 @@ constexpr const char* kDetectionMetric = "mAP";
 // No fmt in files that include LibTorch: it brings headers of another version than the library's.
 double positive_number(const std::map<std::string, std::string>& settings, const std::string& key,
                        int most) {
-  const std::optional<double> value = parse_number(settings.at(key));
-  if (value && *value >= 0 && *value <= most) return *value;
-  throw Error("--set " + key + "=" + printable(settings.at(key)),
-              "not a number from 0 to " + std::to_string(most));
+  const std::string& text = settings.at(key);
+  return number_in("--set " + key + "=" + printable(text), text, 0, most);
 }
 
 /// SHA-256 over all tensors in state-dict order, as they lie in memory when contiguous.
@@ -84,12 +83,9 @@ RetinaNetTraining::Settings RetinaNetTraining::parse_settings(
   parsed.width = extent(1);
   parsed.learning_rate = positive_number(settings, "learning-rate", 10);
   parsed.warmup_epochs = positive_number(settings, "warmup-epochs", 1000);
-  const auto workers = parse_integer(settings.at("workers"));
-  if (!workers || *workers < 1 || *workers > 256) {
-    throw Error("--set workers=" + printable(settings.at("workers")),
-                "not a whole number from 1 to 256");
-  }
-  parsed.workers = static_cast<int>(*workers);
+  const std::string& workers = settings.at("workers");
+  parsed.workers =
+      static_cast<int>(integer_in("--set workers=" + printable(workers), workers, 1, 256));
   parsed.repeat_batch = settings.at("repeat-batch") == "yes";
   parsed.weights = settings.at("weights");
   return parsed;

@@ -7,6 +7,7 @@
 #include "harness/commands/options.hpp"
 #include "harness/commands/output.hpp"
 #include "harness/commands/result_parts.hpp"
+#include "harness/commands/run_options.hpp"
 #include "harness/run/interrupt.hpp"
 
 namespace harness {
@@ -17,36 +18,30 @@ namespace fs = std::filesystem;
 Options ablate_options() {
   Options options(
       "ablate",
-      "Measures what each optimisation of a workload brings: the variants of its rules\n"
-      "take turns in one process, round after round, and each ratio is one of turns of\n"
-      "the same round.",
+      "Measures what each optimisation of a workload brings. The variants of its rules take turns "
+      "in one process, round after round. Each ratio compares turns of the same round.",
       "--workload NAME [OPTIONS]");
   options.add("workload", "what to measure; 'harness list' shows all", "NAME")
-      .add("rounds", "timed rounds; 6 give an interval; default: by the rules", "N")
+      .add_integer("rounds", "timed rounds; 6 give an interval; default: by the rules", 1,
+                   kMostRounds)
       .add("variants",
-           "only these variants, e.g. pooled,focal-loss; 'x first' is then against the first of "
-           "them",
-           "LIST")
-      .add("batch-size", "samples per step", "N")
-      .add("threads", "threads of the workload; default: the usable physical cores", "N")
-      .add("cpus", "pin to these CPUs, e.g. 0-3,8", "LIST")
-      .add("seed", "0 to 4294967295; default: by the rules", "N")
-      .add("data", "COCO-format folder instead of the default data", "DIR")
-      .add_list("set", "a setting of the workload; may be repeated", "KEY=VALUE")
-      .add("out", "a new .json file, or a folder; default: a new folder under runs/", "FILE")
+           "only these variants, e.g. pooled,focal-loss; 'x first' then means the first of them",
+           "LIST");
+  add_common_options(options);
+  options.add("out", "a new .json file, or a folder; default: a new folder under runs/", "FILE")
       .add("strict", "exit 3 when the machine's state makes the result doubtful");
+  add_formats(options, "print the result file's JSON in place of the summary",
+              "print a CSV table in place of the summary: a row for each variant");
+  options.example("harness ablate --workload retinanet-train")
+      .example("harness ablate --workload null --variants pooled,bf16 --rounds 12 --csv")
+      .exits({ExitCode::kOk, ExitCode::kUsage, ExitCode::kAborted, ExitCode::kInvalid});
   return options;
 }
 
 AblationRequest request_from(const Options& options) {
   AblationRequest request;
   request.common.workload = options.required("workload");
-  request.common.batch_size = options.integer("batch-size");
-  request.common.threads = options.integer("threads");
-  request.common.cpus = options.text("cpus");
-  request.common.seed = options.integer("seed");
-  request.common.data = options.text("data");
-  request.common.set = options.texts("set");
+  read_common(options, request.common);
   request.rounds = options.integer("rounds");
   if (const auto variants = options.text("variants")) request.variants = split(*variants, ',');
   return request;
@@ -79,6 +74,7 @@ ExitCode ablate_command(const Arguments& arguments) {
   install_interrupt_handlers();
   Options options = ablate_options();
   if (!options.parse(arguments)) return ExitCode::kOk;
+  const OutputFormat format = chosen_format(options);
   AblationPlan plan = make_ablation_plan(request_from(options), home_folder());
   const fs::path file = choose_file(options.text("out"), plan.variants.front().plan.rules.workload);
   fs::path samples = file;
@@ -88,7 +84,7 @@ ExitCode ablate_command(const Arguments& arguments) {
   std::vector<std::string> command_line = {"harness", "ablate"};
   command_line.insert(command_line.end(), arguments.begin(), arguments.end());
   const Ablation ablation = measure_ablation(plan, samples, command_line);
-  return deliver(ablation, file, samples, options.flag("strict"));
+  return deliver(ablation, file, samples, options.flag("strict"), format);
 }
 
 }  // namespace harness

@@ -8,6 +8,7 @@
 #include "harness/commands/checked_file.hpp"
 #include "harness/commands/command.hpp"
 #include "harness/commands/options.hpp"
+#include "harness/commands/output.hpp"
 #include "harness/commands/profile_file.hpp"
 #include "harness/commands/replay_session.hpp"
 #include "harness/profile/advice.hpp"
@@ -25,16 +26,21 @@ constexpr std::int64_t kRounds = 3;
 
 Options advise_options() {
   Options options("advise",
-                  "What to do next about the step of a profile: each piece of advice with what it\n"
-                  "should bring, computed from the profile and from replays on this machine, and\n"
-                  "the command that tries it. With --measured: what it brought, beside.",
+                  "Says what to do next about the step of a profile. Each piece of advice comes "
+                  "with what it should bring, computed from the profile and from replays on this "
+                  "machine, and with the command that tries it. With --measured it shows beside "
+                  "this what was measured.",
                   "FILE [OPTIONS]");
   options
       .add_list("measured",
                 "an ablation that tried it: 'harness ablate' writes one; may be repeated",
                 "ABLATION.json")
-      .add("json", "the same as JSON")
-      .allow_words("FILE");
+      .add("json", "print the same as JSON")
+      .allow_words()
+      .example("harness advise runs/custom/*.json")
+      .example("harness advise runs/custom/*.json --measured ablation.json")
+      .exits({ExitCode::kOk, ExitCode::kUsage, ExitCode::kAborted, ExitCode::kInvalid,
+              ExitCode::kInconclusive});
   return options;
 }
 
@@ -244,7 +250,7 @@ ExitCode advise_command(const Arguments& arguments) {
   print_out(options.flag("json")
                 ? to_json(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
                       "\n"
-                : render_advice(report, profile));
+                : render_advice(report, profile, text_columns()));
   return interrupt_requested() ? ExitCode::kAborted : ExitCode::kOk;
 }
 

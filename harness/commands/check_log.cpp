@@ -20,8 +20,8 @@ constexpr std::size_t kMostShown = 50;  // of one log, in text
 
 std::string verdict_text(const LogVerdict& verdict) {
   if (verdict.passed()) return fmt::format("passes the log rules of MLPerf {}", verdict.ruleset);
-  return fmt::format("breaks the log rules of MLPerf {}: {} problem{}", verdict.ruleset,
-                     verdict.problems.size(), verdict.problems.size() == 1 ? "" : "s");
+  return fmt::format("breaks the log rules of MLPerf {}: {}", verdict.ruleset,
+                     format_count(std::ssize(verdict.problems), "problem"));
 }
 
 void print(const char* what, const std::vector<LogFinding>& findings) {
@@ -67,8 +67,10 @@ ExitCode check_log_command(const Arguments& arguments) {
   options
       .add("rules", fmt::format("file below rules/, without .json; default: {}", kDefaultRules),
            "NAME")
-      .add("json", "the verdicts as JSON")
-      .allow_words("FILE...");
+      .add("json", "print the verdicts as JSON")
+      .allow_words()
+      .example("harness check-log runs/*/*.log")
+      .exits({ExitCode::kOk, ExitCode::kUsage, ExitCode::kInvalid});
   if (!options.parse(arguments)) return ExitCode::kOk;
   if (options.words().empty()) {
     throw Error("harness check-log", "no file given", "harness check-log runs/*/*.log");

@@ -37,13 +37,39 @@ constexpr std::array kCommands = {
 
 void print_help() {
   print_out(
-      "harness - benchmark harness in the MLPerf style\n\nusage: harness COMMAND [OPTIONS]\n\n");
+      "harness - benchmark harness in the MLPerf style\n\n"
+      "A first result, in a second:  harness run --workload null\n"
+      "A real one, in minutes:       harness run --workload retinanet-train\n\n"
+      "Usage: harness COMMAND [OPTIONS]\n\n");
   for (const Command& command : kCommands) {
     print_out(fmt::format("  {:<10} {}\n", command.name, command.summary));
   }
   print_out(
-      "\n'harness COMMAND --help' shows the options of a command.\n"
-      "A first measurement: harness run --workload retinanet-train\n");
+      "\n'harness help COMMAND' shows the options of a command, with examples and exit codes.\n"
+      "'harness --version' shows the version.\n");
+}
+
+const Command& find_command(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Command& command : kCommands) {
+    if (name == command.name) return command;
+    names.emplace_back(command.name);
+  }
+  throw Error("command '" + printable(name) + "'", "unknown", did_you_mean(name, names));
+}
+
+/// `harness help`, or `harness help COMMAND`.
+ExitCode help_command(const Arguments& arguments) {
+  if (arguments.size() > 1) {
+    throw Error("argument '" + printable(arguments[1]) + "'", "not expected",
+                "harness help takes one command");
+  }
+  if (arguments.empty() || arguments.front() == "--help" || arguments.front() == "-h" ||
+      arguments.front() == "help") {
+    print_help();
+    return ExitCode::kOk;
+  }
+  return find_command(arguments.front()).run({"--help"});
 }
 
 int fail(const std::string& message, ExitCode code) {
@@ -59,7 +85,8 @@ int run_command_line(int argc, char** argv) {
   try {
     const std::string name = argc > 1 ? argv[1] : "--help";
     const Arguments arguments(argv + std::min(argc, 2), argv + argc);
-    if (name == "--help" || name == "-h" || name == "help") {
+    if (name == "help") return static_cast<int>(help_command(arguments));
+    if (name == "--help" || name == "-h") {
       print_help();
       return argc > 1 ? 0 : static_cast<int>(ExitCode::kUsage);
     }
@@ -67,12 +94,7 @@ int run_command_line(int argc, char** argv) {
       print_out(fmt::format("{}\n", version_line()));
       return 0;
     }
-    std::vector<std::string> names;
-    for (const Command& command : kCommands) {
-      if (name == command.name) return static_cast<int>(command.run(arguments));
-      names.emplace_back(command.name);
-    }
-    throw Error("command '" + printable(name) + "'", "unknown", did_you_mean(name, names));
+    return static_cast<int>(find_command(name).run(arguments));
   } catch (const Error& error) {
     return fail(error.what(), error.code());
   } catch (const std::invalid_argument& error) {

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <limits>
 #include <utility>
 
 #include "harness/base/print.hpp"
@@ -25,24 +26,37 @@ Side read_side(const std::string& path) {
 
 ExitCode compare_command(const Arguments& arguments) {
   Options options("compare",
-                  "Puts results side by side: what differs between the set-ups, how far their "
-                  "numbers lie apart, whether they converge alike.",
+                  "Puts results side by side. Says what differs between the set-ups, how far their "
+                  "numbers lie apart, and whether they converge alike. A side is a result file or "
+                  "a folder of them.",
                   "SIDE SIDE... [OPTIONS]");
-  options.add("quality-target", "count epochs to this quality, by each run's curve", "X")
-      .add("json", "the same as JSON")
-      .allow_words("SIDE...");
+  options.add_number("quality-target", "count epochs to this quality, by each run's curve", "X",
+                     std::numeric_limits<double>::lowest(), std::numeric_limits<double>::max());
+  add_formats(options, "print the same as JSON",
+              "print a CSV table: a row for each quantity of each side");
+  options.allow_words()
+      .example("harness compare runs/before runs/after")
+      .exits({ExitCode::kOk, ExitCode::kUsage, ExitCode::kInvalid, ExitCode::kInconclusive});
   if (!options.parse(arguments)) return ExitCode::kOk;
   if (options.words().size() < 2) {
     throw Error("compare", "two sides are needed, each a result file or a folder of them",
                 "harness compare runs/before runs/after");
   }
+  const OutputFormat format = chosen_format(options);
   std::vector<Side> sides;
   for (const std::string& path : options.words()) sides.push_back(read_side(path));
   const Comparison comparison = compare_sides(sides, options.number("quality-target"));
-  print_out(
-      options.flag("json")
-          ? to_json(comparison).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"
-          : render_comparison(comparison));
+  switch (format) {
+    case OutputFormat::kJson:
+      print_out(to_json(comparison).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
+                "\n");
+      break;
+    case OutputFormat::kCsv:
+      print_out(comparison_csv(comparison));
+      break;
+    default:
+      print_out(render_comparison(comparison));
+  }
   return ExitCode::kOk;
 }
 

@@ -11,7 +11,9 @@ namespace harness {
 ExitCode doctor_command(const Arguments& arguments) {
   Options options("doctor", "Checks this machine and says what to change before measuring.",
                   "[--json]");
-  options.add("json", "findings, system and environment as JSON");
+  options.add("json", "print findings, system and environment as JSON")
+      .example("harness doctor")
+      .exits({ExitCode::kOk, ExitCode::kUsage});
   if (!options.parse(arguments)) return ExitCode::kOk;
   const nlohmann::json system = capture_system();
   const nlohmann::json environment = capture_environment();

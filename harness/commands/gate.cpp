@@ -15,6 +15,7 @@
 #include "harness/commands/output.hpp"
 #include "harness/commands/result_folder.hpp"
 #include "harness/commands/result_parts.hpp"
+#include "harness/commands/run_options.hpp"
 #include "harness/gate/campaign.hpp"
 #include "harness/gate/gate.hpp"
 #include "harness/gate/shell_command.hpp"
@@ -28,27 +29,34 @@ namespace fs = std::filesystem;
 // With fewer a few metrics can hardly be explored and confirmed.
 constexpr std::int64_t kFewestPairs = 16;
 constexpr std::int64_t kMostPairs = 10000;
+constexpr double kMostBudgetMinutes = 1e6;
 
 Options gate_options() {
   Options options(
       "gate",
-      "Tells whether a candidate is as fast as its baseline, as frugal and as right: for CI.\n"
-      "Either result files (a file or a folder a side, all runs of one set-up), or two\n"
-      "commands that it runs in turn until it can tell. Exit code 0: same or faster;\n"
-      "4: regressed; 5: inconclusive or not comparable; 1: something is missing or broken.",
-      "--baseline PATH --candidate PATH | --ab-base CMD --ab-cand CMD [OPTIONS]");
+      "Tells whether a candidate is as fast as its baseline, as frugal and as right: for CI. "
+      "It takes result files (a file or a folder for each side, all runs of one set-up), or two "
+      "commands, which it runs in turn until it can tell.",
+      "--baseline PATH --candidate PATH [OPTIONS]\n"
+      "  harness gate --ab-base CMD --ab-cand CMD [OPTIONS]");
   options.add("baseline", "results to hold the candidate to", "PATH")
       .add("candidate", "results to judge", "PATH")
       .add("ab-base", "command for the baseline; of a 'harness run' the results are judged", "CMD")
       .add("ab-cand", "command for the candidate", "CMD")
-      .add("pairs", "most pairs of runs; default: by rules/gate.json", "N")
-      .add("budget", "begin no pair that would end after so many minutes", "MINUTES")
-      .add("pause", "seconds to cool down before each run", "S")
+      .add_integer("pairs", "most pairs of runs; default: by rules/gate.json", kFewestPairs,
+                   kMostPairs)
+      .add_number("budget", "begin no pair that would end after so many minutes", "MINUTES", 0,
+                  kMostBudgetMinutes)
+      .add_number("pause", "seconds to cool down before each run", "S", 0, kMostPauseSeconds)
       .add("out", "folder for a campaign's files; default: a new one under runs/", "DIR")
       .add_list("metric", "show and count this metric alone; may be repeated", "TAG")
       .add("on-inconclusive", "fail (exit 5, the default) or pass (exit 0)", "fail|pass")
       .add("format", "text (the default), json, markdown or junit", "FORMAT")
-      .add_list("also", "write the report to a file, too; may be repeated", "FORMAT=FILE");
+      .add_list("also", "write the report to a file, too; may be repeated", "FORMAT=FILE")
+      .example("harness gate --baseline results/before --candidate runs/now")
+      .example("harness gate --budget 30 --ab-base './old run ...' --ab-cand './new run ...'")
+      .exits({ExitCode::kOk, ExitCode::kUsage, ExitCode::kAborted, ExitCode::kInvalid,
+              ExitCode::kRegression, ExitCode::kInconclusive});
   return options;
 }
 
@@ -75,12 +83,6 @@ std::string choice(const Options& options, const std::string& name, const std::s
   return value;
 }
 
-std::optional<double> not_negative(const Options& options, const std::string& name) {
-  const std::optional<double> value = options.number(name);
-  if (value && *value < 0) throw Error("--" + name, "is below 0");
-  return value;
-}
-
 GateReport run_commands(const Options& options, const GateRules& rules) {
   install_interrupt_handlers();
   const StopMessage message("stopping; a command in progress is asked to end");
@@ -90,8 +92,8 @@ GateReport run_commands(const Options& options, const GateRules& rules) {
   campaign.out = fs::absolute(options.text("out").value_or(new_run_folder("gate").string()));
   campaign.id = new_uuid();
   campaign.rules = rules;
-  if (const auto minutes = not_negative(options, "budget")) campaign.budget_seconds = *minutes * 60;
-  campaign.pause_seconds = not_negative(options, "pause").value_or(0);
+  if (const auto minutes = options.number("budget")) campaign.budget_seconds = *minutes * 60;
+  campaign.pause_seconds = options.number("pause").value_or(0);
   CampaignHooks hooks;
   hooks.read = read_results;
   hooks.look_at_first = [&](GateReport first) { keep_rows(first, options.texts("metric")); };
@@ -204,11 +206,6 @@ void check_folders(const std::vector<AlsoWritten>& also) {
 GateReport judge(const Options& options, bool commands) {
   GateRules rules = load_gate_rules(home_folder());
   if (const auto pairs = options.integer("pairs")) {
-    if (*pairs < kFewestPairs || *pairs > kMostPairs) {
-      throw Error("--pairs",
-                  fmt::format("{} is not from {} to {}", *pairs, kFewestPairs, kMostPairs),
-                  "fewer can hardly give a verdict");
-    }
     rules.options.most_pairs = static_cast<std::size_t>(*pairs);
   }
   GateReport report = commands ? run_commands(options, rules) : judge_files(options, rules);

@@ -101,41 +101,88 @@ void print_workload(const WorkloadInfo& info, const Rules& rules) {
   print_out("\n");
 }
 
+void print_kernel(const OperatorInfo& info) {
+  print_out(info.name + "\n");
+  print_out(wrap("    " + info.summary, 100, 4) + "\n");
+  for (const ImplementationInfo& item : info.implementations) {
+    print_row(
+        item.name, 12,
+        item.summary + (item.unavailable.empty() ? "" : " (not here: " + item.unavailable + ")"));
+  }
+}
+
+/// What is shown: everything, or what has one name.
+struct Listing {
+  std::vector<const WorkloadInfo*> workloads{};
+  std::map<std::string, const OperatorInfo*> kernels{};
+};
+
+Listing everything() {
+  Listing all;
+  for (const WorkloadEntry* entry : WorkloadRegistry::instance().list()) {
+    all.workloads.push_back(&entry->info);
+    for (const OperatorInfo& info : entry->info.operators) all.kernels.emplace(info.name, &info);
+  }
+  return all;
+}
+
+/// Throws Error when nothing is called so.
+Listing only(const std::string& name, const Listing& all) {
+  Listing found;
+  std::vector<std::string> names;
+  for (const WorkloadInfo* info : all.workloads) {
+    if (info->name == name) found.workloads.push_back(info);
+    names.push_back(info->name);
+  }
+  for (const auto& [kernel, info] : all.kernels) {
+    if (kernel == name) found.kernels.emplace(kernel, info);
+    names.push_back(kernel);
+  }
+  if (!found.workloads.empty() || !found.kernels.empty()) return found;
+  throw Error("'" + printable(name) + "'", "is neither a workload nor a kernel",
+              did_you_mean(name, names));
+}
+
+void print_json(const Listing& listing, const std::filesystem::path& home) {
+  json workloads = json::array();
+  for (const WorkloadInfo* info : listing.workloads) {
+    workloads.push_back(to_json(*info, load_rules(home, info->name)));
+  }
+  json kernels = json::array();
+  for (const auto& [name, info] : listing.kernels) kernels.push_back(to_json(*info));
+  print_out(fmt::format("{}\n", json{{"workloads", workloads}, {"kernels", kernels}}.dump(2)));
+}
+
+void print_text(const Listing& listing, const std::filesystem::path& home) {
+  if (!listing.workloads.empty()) print_out("WORKLOADS (harness run --workload NAME)\n\n");
+  for (const WorkloadInfo* info : listing.workloads) {
+    print_workload(*info, load_rules(home, info->name));
+  }
+  if (!listing.kernels.empty()) print_out("KERNELS (--kernels OPERATOR=IMPLEMENTATION)\n\n");
+  for (const auto& [name, info] : listing.kernels) print_kernel(*info);
+}
+
 }  // namespace
 
 ExitCode list_command(const Arguments& arguments) {
-  Options options("list", "Shows workloads, kernels, rules and the settings of each.", "[--json]");
-  options.add("json", "the same as JSON");
+  Options options("list",
+                  "Shows workloads, kernels, rules and the settings of each. With NAME only the "
+                  "workload or the kernel of that name.",
+                  "[NAME] [--json]");
+  options.add("json", "print the same as JSON")
+      .allow_words()
+      .example("harness list")
+      .example("harness list null")
+      .exits({ExitCode::kOk, ExitCode::kUsage});
   if (!options.parse(arguments)) return ExitCode::kOk;
+  if (options.words().size() > 1) {
+    throw Error("argument '" + printable(options.words()[1]) + "'", "not expected",
+                "harness list takes one name");
+  }
   const std::filesystem::path home = home_folder();
-  json workloads = json::array();
-  std::map<std::string, const OperatorInfo*> operators;
-  const bool as_json = options.flag("json");
-  if (!as_json) print_out("WORKLOADS (harness run --workload NAME)\n\n");
-  for (const WorkloadEntry* entry : WorkloadRegistry::instance().list()) {
-    const Rules rules = load_rules(home, entry->info.name);
-    for (const OperatorInfo& info : entry->info.operators) operators.emplace(info.name, &info);
-    if (as_json) {
-      workloads.push_back(to_json(entry->info, rules));
-    } else {
-      print_workload(entry->info, rules);
-    }
-  }
-  json kernels = json::array();
-  if (!as_json) print_out("KERNELS (--kernels OPERATOR=IMPLEMENTATION)\n\n");
-  for (const auto& [name, info] : operators) {
-    kernels.push_back(to_json(*info));
-    if (as_json) continue;
-    print_out(name + "\n");
-    print_out(wrap("    " + info->summary, 100, 4) + "\n");
-    for (const ImplementationInfo& item : info->implementations) {
-      print_row(
-          item.name, 12,
-          item.summary + (item.unavailable.empty() ? "" : " (not here: " + item.unavailable + ")"));
-    }
-  }
-  if (as_json)
-    print_out(fmt::format("{}\n", json{{"workloads", workloads}, {"kernels", kernels}}.dump(2)));
+  Listing listing = everything();
+  if (!options.words().empty()) listing = only(options.words().front(), listing);
+  options.flag("json") ? print_json(listing, home) : print_text(listing, home);
   return ExitCode::kOk;
 }
 

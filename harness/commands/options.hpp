@@ -1,4 +1,4 @@
-// cxxopts behind the project's error style: every mistake is one Error that names the option.
+// The command line in the project's error style: every mistake is one Error that names the option.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,12 @@
 namespace harness {
 
 /// One options table per command. Values are read as text and converted here, so that messages name
-/// option and value; `--help` is always there.
+/// option and value; `--help` is always there, and ends with examples and exit codes.
 class Options {
  public:
+  /// `usage` follows the command's name in the help.
   Options(const std::string& command, const std::string& description, const std::string& usage);
-  Options(Options&&) noexcept;
+  Options(Options&& other) noexcept;
   ~Options();
 
   /// An option with a value ("NAME" in the help) or, without `value_name`, a flag.
@@ -26,28 +27,48 @@ class Options {
   /// An option that may be given several times.
   Options& add_list(const std::string& name, const std::string& help,
                     const std::string& value_name);
+  /// An option whose value is a whole number from `low` to `high`.
+  Options& add_integer(const std::string& name, const std::string& help, std::int64_t low,
+                       std::int64_t high);
+  /// An option whose value is a number from `low` to `high`, both finite.
+  Options& add_number(const std::string& name, const std::string& help,
+                      const std::string& value_name, double low, double high);
   /// Allows plain words (file names) and collects them.
-  Options& allow_words(const std::string& help);
+  Options& allow_words();
+  /// A command line for the help, to be tried as it stands.
+  Options& example(const std::string& line);
+  /// The exit codes that this command can give, for the help.
+  Options& exits(const std::vector<ExitCode>& codes);
 
   /// Returns false after `--help` was printed. Throws Error.
   bool parse(const Arguments& arguments);
 
   bool flag(const std::string& name) const;
   std::optional<std::string> text(const std::string& name) const;
+  /// Of add_integer and add_number. Throw Error for a value beyond the option's bounds.
   std::optional<std::int64_t> integer(const std::string& name) const;
   std::optional<double> number(const std::string& name) const;
   std::vector<std::string> texts(const std::string& name) const;
-  const std::vector<std::string>& words() const { return words_; }
+  const std::vector<std::string>& words() const;
   /// Throws Error when the option was not given.
   std::string required(const std::string& name) const;
 
  private:
-  std::string command_;
-  struct Table;  ///< cxxopts' own: only options.cpp includes it, as it takes seconds to compile
-  std::unique_ptr<Table> table_;
-  std::vector<std::string> names_{"help"};
-  std::vector<std::string> words_;
-  bool words_allowed_ = false;
+  struct Parser;
+  std::unique_ptr<Parser> parser_;
 };
+
+/// What stands on standard output.
+enum class OutputFormat {
+  kText,
+  kJson,
+  kCsv,
+  kNone,  ///< the process that runs the series prints it
+};
+
+/// The options --json and --csv; `json` and `csv` say what each prints.
+void add_formats(Options& options, const std::string& json, const std::string& csv);
+/// Throws Error when both were given.
+OutputFormat chosen_format(const Options& options);
 
 }  // namespace harness

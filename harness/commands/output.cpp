@@ -3,6 +3,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ctime>
 #include <optional>
 
@@ -10,8 +11,10 @@
 #include "harness/base/text.hpp"
 #include "harness/report/ablation_summary.hpp"
 #include "harness/report/profile_summary.hpp"
+#include "harness/report/result_tables.hpp"
 #include "harness/report/summary.hpp"
 #include "harness/result/result_file.hpp"
+#include "harness/run/progress.hpp"
 
 namespace harness {
 namespace {
@@ -38,18 +41,42 @@ std::optional<Error> write_or_keep(const auto& result, const fs::path& wanted) {
   }
 }
 
+std::string table_of(const Result& result) { return metrics_csv({&result, 1}); }
+std::string table_of(const Ablation& result) { return variants_csv(result); }
+
+/// `show` prints the result itself.
 ExitCode deliver_kind(const auto& result, const fs::path& file, const fs::path& samples,
-                      bool strict) {
+                      bool strict, bool as_text, const auto& show) {
   const std::optional<Error> trouble = write_or_keep(result, file);
-  print_out(render_summary(result));
+  show();
   if (trouble) throw Error(*trouble);
   std::error_code ignored;
-  print_out(fmt::format("\nresult   {}\nsamples  {}\n", file.string(),
-                        fs::exists(samples, ignored) ? samples.string() : "none"));
+  const std::string places = fmt::format("\nresult   {}\nsamples  {}\n", file.string(),
+                                         fs::exists(samples, ignored) ? samples.string() : "none");
+  if (as_text) {
+    print_out(places);
+  } else {
+    flush_out();
+    print_err(places.substr(1));
+  }
   return exit_code(result.status, strict);
 }
 
+ExitCode deliver_as(const auto& result, const fs::path& file, const fs::path& samples, bool strict,
+                    OutputFormat format) {
+  return deliver_kind(result, file, samples, strict, format == OutputFormat::kText, [&] {
+    if (format == OutputFormat::kText) print_out(render_summary(result));
+    if (format == OutputFormat::kJson) print_out(content_of_file(result));
+    if (format == OutputFormat::kCsv) print_out(table_of(result));
+  });
+}
+
 }  // namespace
+
+std::size_t text_columns() {
+  const int columns = terminal_columns(stdout);
+  return columns == 0 ? 100 : static_cast<std::size_t>(std::clamp(columns, 80, 120));
+}
 
 fs::path new_run_folder(const std::string& workload) {
   const std::string stamp = fmt::format("{:%Y%m%d-%H%M%S}", fmt::gmtime(std::time(nullptr)));
@@ -72,18 +99,32 @@ ExitCode exit_code(const Status& status, bool strict) {
   return ExitCode::kInvalid;
 }
 
-ExitCode deliver(const Result& result, const fs::path& file, const fs::path& samples, bool strict) {
-  return deliver_kind(result, file, samples, strict);
+ExitCode deliver(const Result& result, const fs::path& file, const fs::path& samples, bool strict,
+                 OutputFormat format) {
+  return deliver_as(result, file, samples, strict, format);
 }
 
 ExitCode deliver(const Profile& result, const fs::path& file, const fs::path& samples,
                  bool strict) {
-  return deliver_kind(result, file, samples, strict);
+  return deliver_kind(result, file, samples, strict, true,
+                      [&] { print_out(render_summary(result, text_columns())); });
 }
 
-ExitCode deliver(const Ablation& result, const fs::path& file, const fs::path& samples,
-                 bool strict) {
-  return deliver_kind(result, file, samples, strict);
+ExitCode deliver(const Ablation& result, const fs::path& file, const fs::path& samples, bool strict,
+                 OutputFormat format) {
+  return deliver_as(result, file, samples, strict, format);
+}
+
+void print_series(const std::vector<Result>& runs, OutputFormat format) {
+  if (format == OutputFormat::kCsv) print_out(metrics_csv(runs));
+  if (format != OutputFormat::kJson) return;
+  print_out("[\n");
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    std::string text = content_of_file(runs[i]);
+    if (i + 1 < runs.size()) text.insert(text.find_last_not_of('\n') + 1, ",");
+    print_out(text);
+  }
+  print_out("]\n");
 }
 
 }  // namespace harness

@@ -24,15 +24,19 @@ constexpr std::int64_t kWarmupSteps = 2;
 
 Options profile_options() {
   Options options("profile",
-                  "Looks into the steps of a workload: which operators took the time, which\n"
-                  "primitives ran for them, where the memory went. Recorded steps and plain ones\n"
-                  "take turns: the plain ones tell what recording costs.",
+                  "Looks into the steps of a workload. Shows which operators took the time, which "
+                  "primitives ran for them, and where the memory went. Recorded steps and plain "
+                  "ones take turns: the plain ones tell what recording costs.",
                   "--workload NAME [OPTIONS]");
   add_set_up_options(options);
-  options.add("steps", "recorded steps, and as many plain ones between them; default: 3", "N")
+  options
+      .add_integer("steps", "recorded steps, and as many plain ones between them; default: 3", 1,
+                   kMostSteps)
       .add("out", "folder for the profile, its trace and its log; default: a new one under runs/",
            "DIR")
-      .add("strict", "exit 3 when the machine's state makes the result doubtful");
+      .add("strict", "exit 3 when the machine's state makes the result doubtful")
+      .example("harness profile --workload retinanet-train --kernels custom --out runs/custom")
+      .exits({ExitCode::kOk, ExitCode::kUsage, ExitCode::kAborted, ExitCode::kInvalid});
   return options;
 }
 
@@ -46,9 +50,6 @@ RunPlan plan_profile(const Options& options) {
                 "use a tier of a number of steps");
   }
   const std::int64_t steps = options.integer("steps").value_or(kDefaultSteps);
-  if (steps < 1 || steps > kMostSteps) {
-    throw Error(fmt::format("--steps {}", steps), fmt::format("not from 1 to {}", kMostSteps));
-  }
   plan.tier.warmup_steps = kWarmupSteps;
   plan.tier.min_steps = steps;
   plan.tier.min_seconds = 0;

@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "harness/base/files.hpp"
+#include "harness/base/number.hpp"
 #include "harness/base/print.hpp"
 #include "harness/base/text.hpp"
 #include "harness/commands/command.hpp"
@@ -26,19 +28,22 @@ constexpr std::int64_t kMostRounds = 100;
 
 Options project_options() {
   Options options("project",
-                  "Runs each primitive of a profile by itself on this machine and adds up what a\n"
-                  "step would cost. Plain steps between the rounds tell how far that is from the\n"
-                  "truth. With --set: what a step would cost under other settings.",
+                  "Runs each primitive of a profile by itself on this machine and adds up what a "
+                  "step would cost. Plain steps between the rounds tell how far that is from the "
+                  "truth. With --set it says what a step would cost under other settings.",
                   "FILE [OPTIONS]");
   options
-      .add_list("set", "what if: precision=bf16, batch-size=N, threads=N; may be repeated",
+      .add_list("set", "what if: precision=bf16, batch-size=N, threads=N; one option for each",
                 "KEY=VALUE")
-      .add("rounds", "replays of everything; default: 5", "N")
-      .add("no-measure", "no plain steps: only the projection; needs neither data nor model")
-      .add("json", "the same as JSON")
+      .add_integer("rounds", "how often everything is replayed; default: 5", 1, kMostRounds)
+      .add("no-measure", "no plain steps, only the projection: needs neither data nor model")
+      .add("json", "print the same as JSON")
       .add("out", "folder for problem files for oneDNN's benchdnn; default: a new one under runs/",
            "DIR")
-      .allow_words("FILE");
+      .allow_words()
+      .example("harness project runs/custom/*.json")
+      .example("harness project runs/custom/*.json --set precision=bf16")
+      .exits({ExitCode::kOk, ExitCode::kUsage, ExitCode::kAborted, ExitCode::kInvalid});
   return options;
 }
 
@@ -61,9 +66,8 @@ RunRequest request_of(const Profile& profile, const std::vector<std::string>& se
       request.precision = value;
       continue;
     }
-    const auto number = parse_integer(value);
-    if (!number || *number < 1) throw Error(option, "is no whole number above 0");
-    (key == "threads" ? request.threads : request.batch_size) = *number;
+    (key == "threads" ? request.threads : request.batch_size) =
+        integer_in(option, value, 1, std::numeric_limits<std::int32_t>::max());
   }
   fit_to_machine(request, changes.count("threads") > 0, notes);
   return request;
@@ -120,10 +124,6 @@ ExitCode project_command(const Arguments& arguments) {
   ReplayOptions replaying;
   replaying.rounds = options.integer("rounds").value_or(kDefaultRounds);
   replaying.measure = !options.flag("no-measure");
-  if (replaying.rounds < 1 || replaying.rounds > kMostRounds) {
-    throw Error(fmt::format("--rounds {}", replaying.rounds),
-                fmt::format("not from 1 to {}", kMostRounds));
-  }
 
   ProjectionReport report;
   report.profile_file = options.words().front();
@@ -153,7 +153,7 @@ ExitCode project_command(const Arguments& arguments) {
   print_out(options.flag("json")
                 ? to_json(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
                       "\n"
-                : render_projection(report, profile));
+                : render_projection(report, profile, text_columns()));
   const bool whole = std::ssize(report.rounds) == replaying.rounds;
   return whole ? ExitCode::kOk : ExitCode::kAborted;
 }

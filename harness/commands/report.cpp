@@ -56,7 +56,7 @@ std::string line_about(const ReportFile& file) {
 }
 
 /// What the page shows at its end, for the person who only sees the terminal.
-void name_troubles(const ReportData& data) {
+void name_troubles(const ReportData& data, void (*tell_skipped)(std::string_view) noexcept) {
   const auto tell = [](const ReportFile& file) {
     if (!file.problems.empty()) print_err(fmt::format("harness: {}\n", line_about(file)));
   };
@@ -65,8 +65,17 @@ void name_troubles(const ReportData& data) {
   for (const ReportAblation& ablation : data.ablations) tell(ablation.file);
   for (const ReportProfile& profile : data.profiles) tell(profile.file);
   for (const ReportFile& file : data.skipped) {
-    print_out(fmt::format("skipped  {}\n", line_about(file)));
+    tell_skipped(fmt::format("skipped  {}\n", line_about(file)));
   }
+}
+
+void print_report(const ReportData& data, OutputFormat format) {
+  if (format == OutputFormat::kText) return print_out(render_report(data));
+  if (format == OutputFormat::kCsv) {
+    print_out(report_csv(data));
+    return name_troubles(data, print_err);  // a table has no room for them
+  }
+  print_out(report_json(data).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace
@@ -74,13 +83,24 @@ void name_troubles(const ReportData& data) {
 ExitCode report_command(const Arguments& arguments) {
   Options options(
       "report",
-      "Shows results as one HTML page that opens offline, or as lines of text: PATH is a "
-      "result file or a folder, which is searched with all below it.",
+      "Shows results as lines of text, or as one HTML page that opens offline. PATH is a result "
+      "file, or a folder, which is searched with all below it.",
       "PATH... [-o F.html]");
-  options.add("o,out", "write the page to this file", "F.html").allow_words("PATH...");
+  options.add("o,out", "write the page to this file", "F.html");
+  add_formats(options, "print what is said of each file as one JSON document",
+              "print a CSV table: a row for each metric of each result");
+  options.allow_words()
+      .example("harness report runs")
+      .example("harness report runs -o report.html")
+      .exits({ExitCode::kOk, ExitCode::kUsage, ExitCode::kInvalid});
   if (!options.parse(arguments)) return ExitCode::kOk;
   if (options.words().empty()) {
     throw Error("report", "no file or folder given", "harness report runs -o report.html");
+  }
+  const auto file = options.text("out");
+  const OutputFormat format = chosen_format(options);
+  if (file && format != OutputFormat::kText) {
+    throw Error("--out " + printable(*file), "given with --json or --csv", "leave one of them out");
   }
   ReportCollector collector;
   collect(options.words(), collector);
@@ -90,13 +110,12 @@ ExitCode report_command(const Arguments& arguments) {
     if (!data.rejected.empty()) why += ": " + line_about(data.rejected.front());
     throw Error("report", why, "harness report runs -o report.html");
   }
-  const auto file = options.text("out");
   if (!file) {
-    print_out(render_report(data));
+    print_report(data, format);
     return data.code();
   }
   write_file_atomically(*file, render_html(make_page(data)));
-  name_troubles(data);
+  name_troubles(data, print_out);
   print_out(fmt::format("report   {} ({}, {}, {})\n", printable(*file),
                         format_count(std::ssize(data.runs), "run"),
                         format_count(std::ssize(data.ablations), "ablation"),

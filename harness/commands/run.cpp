@@ -40,8 +40,8 @@ ExitCode run_once(const RunInvocation& invocation, RunPlan& plan, const SeriesPo
   }
   task.stem = task.checkpoint ? task.checkpoint->stem : free_stem(first, out);
   const Result result = measure(plan, task);
-  const ExitCode code =
-      deliver(result, out / (task.stem + ".json"), out / (task.stem + ".jsonl"), invocation.strict);
+  const ExitCode code = deliver(result, out / (task.stem + ".json"), out / (task.stem + ".jsonl"),
+                                invocation.strict, invocation.format);
   // Whoever stopped it may want to go on; otherwise the states have served.
   if (code != ExitCode::kAborted) {
     remove_checkpoint(out, task.stem);
@@ -54,12 +54,30 @@ ExitCode measure_run(const RunInvocation& invocation, RunPlan& plan, const Serie
                      std::int64_t index, const fs::path& out) {
   const SeriesPosition position{state.series_id(), index, plan.runs};
   if (plan.runs == 1) return run_once(invocation, plan, position, out);
-  print_out(fmt::format("run {} of {}\n", index, plan.runs));
+  const bool as_text = invocation.format == OutputFormat::kText;
+  if (as_text) print_out(fmt::format("run {} of {}\n", index, plan.runs));
   flush_out();
   const ExitCode code =
       run_child(state.arguments(), {position, series_seed(state.seed(), index), out});
-  print_out("\n");
+  if (as_text) print_out("\n");
   return code;
+}
+
+/// What is said of a series when its runs have ended or one was stopped.
+void show_series(const RunInvocation& invocation, const RunPlan& plan, const SeriesState& state,
+                 const fs::path& out, bool complete) {
+  if (plan.runs == 1) return;
+  const std::vector<Result> runs = results_of_series(out, state.series_id());
+  const std::string line =
+      fmt::format("series   {} ({} in {})\n", state.series_id(),
+                  format_count(std::ssize(runs), "result"), printable(out.string()));
+  if (invocation.format != OutputFormat::kText) {
+    print_series(runs, invocation.format);
+    flush_out();
+    print_err(line);
+  } else if (complete) {
+    print_out(line + render_training_series(runs));
+  }
 }
 
 /// The series from its first run without a result on. A run counts as done when its result says
@@ -88,6 +106,7 @@ ExitCode run_all(const RunInvocation& invocation, RunPlan& plan, SeriesState& st
       return true;
     };
     const auto say_how_to_go_on = [&] {
+      show_series(invocation, plan, state, out, false);
       print_err(
           fmt::format("to go on from here: harness run --resume '{}'\n", printable(out.string())));
     };
@@ -112,12 +131,7 @@ ExitCode run_all(const RunInvocation& invocation, RunPlan& plan, SeriesState& st
     codes[index] = code;
   }
   state.complete();
-  if (plan.runs > 1) {
-    const std::vector<Result> runs = results_of_series(out, state.series_id());
-    print_out(fmt::format("series   {} ({} in {})\n{}", state.series_id(),
-                          format_count(std::ssize(runs), "result"), printable(out.string()),
-                          render_training_series(runs)));
-  }
+  show_series(invocation, plan, state, out, true);
   for (const auto& [index, code] : codes) {
     if (code != ExitCode::kOk) return code;
   }
@@ -148,7 +162,10 @@ ExitCode run_command(const Arguments& arguments) {
   inherited_campaign();  // refused before anything is measured
   if (order) invocation->request.drawn_seed = order->seed;
   RunPlan plan = make_plan(invocation->request, home_folder());
-  if (order) return run_once(*invocation, plan, order->position, order->out);
+  if (order) {
+    if (invocation->format != OutputFormat::kText) invocation->format = OutputFormat::kNone;
+    return run_once(*invocation, plan, order->position, order->out);
+  }
   const fs::path out =
       invocation->out.empty() ? new_run_folder(plan.rules.workload) : invocation->out;
   const std::string series_id = new_uuid();

@@ -20,17 +20,21 @@ void refuse_beside(const Options& options, const char* chosen,
 ExitCode submit_command(const Arguments& arguments) {
   Options options(
       "submit",
-      "Validates results, takes out what names a person or a machine, and lays them out "
-      "in a results tree; or lays out five training runs as an MLPerf package.",
-      "FILE... --to DIR [--redact TEXT]... | --check DIR | "
-      "FILE... --to DIR --mlperf [--rehearsal]");
+      "Validates results, takes out what names a person or a machine, and puts each in its place "
+      "in a results tree. With --mlperf it lays out five training runs as an MLPerf package.",
+      "FILE... --to DIR [--redact TEXT]...\n"
+      "  harness submit FILE... --to DIR --mlperf [--rehearsal]\n"
+      "  harness submit --check DIR");
   options.add("to", "folder of the results tree; of a package: empty or new", "DIR")
-      .add_list("redact", "take out this text too; may be given several times", "TEXT")
+      .add_list("redact", "take out this text too; may be repeated", "TEXT")
       .add("check", "judge a results tree: each file sound, redacted, in its place, there once",
            "DIR")
       .add("mlperf", "MLPerf Training's layout, ruleset 5.1.0")
       .add("rehearsal", "take runs that are not MLPerf's own, and mark every file")
-      .allow_words("FILE...");
+      .allow_words()
+      .example("harness submit runs/NAME/*.json --to results")
+      .example("harness submit runs/NAME/*.json --to package --mlperf --rehearsal")
+      .exits({ExitCode::kOk, ExitCode::kUsage, ExitCode::kInvalid});
   if (!options.parse(arguments)) return ExitCode::kOk;
   if (const auto tree = options.text("check")) {
     refuse_beside(options, "beside --check", {"to", "redact", "mlperf", "rehearsal"});

@@ -6,10 +6,13 @@ namespace harness {
 
 ExitCode validate_command(const Arguments& arguments) {
   Options options("validate",
-                  "Checks result files: schema, internal consistency, digest, rules. Of a folder, "
-                  "every *.json below it.",
+                  "Checks result files: digest, schema, agreement with themselves, rules. Of a "
+                  "folder it checks every *.json below it.",
                   "PATH...");
-  options.allow_words("PATH...");
+  options.allow_words()
+      .example("harness validate runs/*/*.json")
+      .example("harness validate results")
+      .exits({ExitCode::kOk, ExitCode::kUsage, ExitCode::kInvalid});
   if (!options.parse(arguments)) return ExitCode::kOk;
   if (options.words().empty()) {
     throw Error("validate", "no file given", "harness validate runs/*/*.json");

@@ -45,12 +45,15 @@ std::string short_value(const std::string& text) {
 }  // namespace
 
 ExitCode verify_command(const Arguments& arguments) {
-  Options options("verify", "Checks the model, kernels included, against golden data.",
-                  "--golden FILE [OPTIONS]");
+  Options options(
+      "verify", "Checks the model and its kernels against golden data, one line for each quantity.",
+      "--golden FILE [OPTIONS]");
   options.add("golden", "golden data, e.g. tests/golden/retinanet_a.json", "FILE")
       .add("kernels", "as for run; default: by the workload's rules", "SET")
       .add("precision", "fp32 or bf16", "TYPE")
-      .add("threads", "threads to compute with", "N");
+      .add_integer("threads", "threads to compute with", 1, kMostThreads)
+      .example("harness verify --golden tests/golden/retinanet_a.json --kernels custom")
+      .exits({ExitCode::kOk, ExitCode::kUsage, ExitCode::kAborted, ExitCode::kInvalid});
   if (!options.parse(arguments)) return ExitCode::kOk;
   const std::string golden = options.required("golden");
   const WorkloadEntry& entry = workload_for(golden);

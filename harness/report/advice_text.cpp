@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "harness/base/text.hpp"
+#include "harness/report/columns.hpp"
 #include "harness/report/verdict.hpp"
 #include "harness/result/common_json.hpp"
 #include "harness/stats/stats.hpp"
@@ -14,8 +15,6 @@ namespace harness {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::size_t kColumns = 100;
 
 const Variant* find_variant(const Ablation& ablation, const std::string& name) {
   const auto found = std::find_if(ablation.variants.begin(), ablation.variants.end(),
@@ -82,7 +81,7 @@ std::string gain_text(double seconds, double step_seconds) {
   return fmt::format("{} ({:.1f} %)", format_quantity(seconds, "s"), 100 * seconds / step_seconds);
 }
 
-std::string advice_lines(const AdviceReport& report) {
+std::string advice_lines(const AdviceReport& report, std::size_t columns) {
   std::string text;
   int number = 0;
   bool said = false;
@@ -94,20 +93,25 @@ std::string advice_lines(const AdviceReport& report) {
     const std::string expected = advice.expected_seconds
                                      ? gain_text(*advice.expected_seconds, report.step_seconds)
                                      : "not known";
-    text += fmt::format("\n{:>2}. {}: {} a step expected\n", ++number, printable(advice.topic, 60),
-                        expected);
-    text += wrap("    " + printable(advice.finding, 400), kColumns, 4) + "\n";
+    text += wrap(fmt::format("\n{:>2}. {}: {} a step expected", ++number,
+                             cut_middle(advice.topic, 60), expected),
+                 columns, 4) +
+            "\n";
+    text += wrap("    " + printable(advice.finding, 400), columns, 4) + "\n";
     if (!advice.basis.empty()) {
-      text += wrap("    expected: " + printable(advice.basis, 400), kColumns, 14) + "\n";
+      text += wrap("    expected: " + printable(advice.basis, 400), columns, 14) + "\n";
     }
     if (advice.change) text += "    try: " + printable(option_of(*advice.change), 100) + "\n";
   }
   return text;
 }
 
-std::string tried_lines(const AdviceReport& report) {
-  constexpr const char* kRow = "{:<30} {:>12} {:>12}  {:<24} {:>9}\n";
-  std::string text = "\n" + fmt::format(kRow, "tried", "expected", "measured", "", "exp/meas");
+std::string tried_lines(const AdviceReport& report, std::size_t columns) {
+  constexpr const char* kRest = " {:>11} {:>11}  {:<24} {:>9}";
+  const std::size_t width = std::min<std::size_t>(columns - 59, 34);
+  std::string text =
+      "\n" + named_row("tried", width, fmt::format(kRest, "expected", "measured", "", "exp/meas"),
+                       columns);
   const auto expected = expected_by_change(report);
   for (const auto& [change, gain] : report.measured) {
     const auto found = expected.find(change);
@@ -117,10 +121,11 @@ std::string tried_lines(const AdviceReport& report) {
                              format_quantity(*gain.high, "s"));
     }
     const bool known = found != expected.end();
-    text += fmt::format(
-        kRow, printable(option_of(change), 30), known ? format_quantity(found->second, "s") : "-",
-        format_quantity(gain.center, "s"), interval,
+    const std::string rest = fmt::format(
+        kRest, known ? format_quantity(found->second, "s") : "-", format_quantity(gain.center, "s"),
+        interval,
         known && gain.center > 0 ? fmt::format("{:.2f}", found->second / gain.center) : "-");
+    text += named_row(option_of(change), width, rest, columns);
   }
   if (report.ablations > 1) {
     text += fmt::format("measured: the median of {} ablations [the least, the greatest]\n",
@@ -148,23 +153,23 @@ std::string option_of(const AdvisedChange& change) {
   return fmt::format("--kernels {}={}", change.setting, change.value);
 }
 
-std::string render_advice(const AdviceReport& report, const Profile& profile) {
+std::string render_advice(const AdviceReport& report, const Profile& profile, std::size_t columns) {
   std::string text = fmt::format(
       "advice for {} {}, a recorded step of {}\n", printable(profile.rules.workload, 40),
       printable(profile.rules.version, 16), format_quantity(report.step_seconds, "s"));
-  text += wrap(set_up_text(profile.settings, profile.kernels), kColumns, 2) + "\n";
-  text += advice_lines(report);
+  text += wrap(set_up_text(profile.settings, profile.kernels), columns, 2) + "\n";
+  text += advice_lines(report, columns);
   if (report.advice.empty()) {
     text += "\nNothing here brings one percent: what is left are the primitives themselves.\n";
   }
-  if (!report.measured.empty()) text += tried_lines(report);
+  if (!report.measured.empty()) text += tried_lines(report, columns);
   if (!report.try_command.empty() && report.measured.empty()) {
     text += "\nTo try them, one on top of the other:\n  " + printable(report.try_command, 400) +
             "\n  harness advise " + printable(report.profile_file, 300) +
             " --measured ablation.json\n";
   }
   for (const std::string& note : report.notes) {
-    text += wrap("note     " + printable(note, 400), kColumns, 9) + "\n";
+    text += wrap("note     " + printable(note, 400), columns, 9) + "\n";
   }
   return text;
 }

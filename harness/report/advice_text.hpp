@@ -37,8 +37,9 @@ struct AdviceReport {
 /// The options of `harness run` that make the change.
 std::string option_of(const AdvisedChange& change);
 
-/// Lines for a terminal.
-std::string render_advice(const AdviceReport& report, const Profile& profile);
+/// Lines for a terminal of `columns`, from 80 on.
+std::string render_advice(const AdviceReport& report, const Profile& profile,
+                          std::size_t columns = 100);
 nlohmann::json to_json(const AdviceReport& report);
 
 }  // namespace harness

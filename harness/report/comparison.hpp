@@ -56,5 +56,7 @@ Comparison compare_sides(const std::vector<Side>& sides, std::optional<double> t
 
 std::string render_comparison(const Comparison& comparison);
 nlohmann::json to_json(const Comparison& comparison);
+/// A row for each quantity of each side.
+std::string comparison_csv(const Comparison& comparison);
 
 }  // namespace harness

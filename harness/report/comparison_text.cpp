@@ -1,10 +1,12 @@
-// Comparisons as text for a terminal and as JSON.
+// Comparisons as text for a terminal, as JSON and as a table.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "harness/base/text.hpp"
+#include "harness/report/columns.hpp"
 #include "harness/report/comparison.hpp"
+#include "harness/report/csv.hpp"
 
 namespace harness {
 namespace {
@@ -40,7 +42,7 @@ void add_row(std::string& text, const ComparedRow& row) {
     const auto& value = row.values[i];
     const std::string center = value ? number(value->center, row.unit, false) : "none";
     const std::string interval = value ? interval_text(*value, row.unit, false) : "";
-    line += fmt::format("{:>14}{:<26}", center, interval);
+    line += fmt::format("{:>14}{:<26}  ", center, interval);
     if (i < row.changes.size() && row.changes[i]) {
       const Interval& change = *row.changes[i];
       const char* between = row.is_factor ? "/" : "-";
@@ -93,7 +95,7 @@ std::string change_verdict(const Interval& change, bool is_factor) {
 std::string render_comparison(const Comparison& comparison) {
   std::string text = comparison.workload + "\n\n";
   for (std::size_t i = 0; i < comparison.names.size(); ++i) {
-    text += fmt::format("  {:<3}{}  ({}{}{})\n", letter(i), printable(comparison.names[i], 80),
+    text += fmt::format("  {:<3}{}  ({}{}{})\n", letter(i), cut_middle(comparison.names[i], 80),
                         format_count(static_cast<long long>(comparison.runs[i]), "run"),
                         comparison.doubts[i].empty() ? "" : ": ", comparison.doubts[i]);
   }
@@ -114,6 +116,32 @@ std::string render_comparison(const Comparison& comparison) {
   for (const ComparedRow& row : comparison.rows) add_row(text, row);
   text += fmt::format("{}\n", kUnverifiedNotice);
   return text;
+}
+
+std::string comparison_csv(const Comparison& comparison) {
+  CsvTable table({"name", "unit", "side", "path", "runs", "median", "low", "high", "confidence",
+                  "change_is", "change", "change_low", "change_high", "change_confidence",
+                  "verdict", "note", "section", "workload"});
+  const auto add = [&](const ComparedRow& row, const char* section) {
+    for (std::size_t i = 0; i < row.values.size(); ++i) {
+      const auto change = i < row.changes.size() ? row.changes[i] : std::nullopt;
+      const auto note = row.notes.find(i);
+      std::vector<std::string> line = {printable(row.name), printable(row.unit), letter(i),
+                                       printable(comparison.names[i], 4096),
+                                       std::to_string(comparison.runs[i])};
+      append_interval(line, row.values[i]);
+      line.push_back(row.is_factor ? "factor" : "difference");
+      append_interval(line, change);
+      line.push_back(change ? change_verdict(*change, row.is_factor) : "");
+      line.push_back(note == row.notes.end() ? "" : note->second);
+      line.push_back(section);
+      line.push_back(printable(comparison.workload));
+      table.add(line);
+    }
+  };
+  for (const ComparedRow& row : comparison.convergence) add(row, "convergence");
+  for (const ComparedRow& row : comparison.rows) add(row, "performance");
+  return table.text();
 }
 
 json to_json(const Comparison& comparison) {

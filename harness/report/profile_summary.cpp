@@ -6,13 +6,13 @@
 
 #include "harness/base/text.hpp"
 #include "harness/profile/views.hpp"
+#include "harness/report/columns.hpp"
 #include "harness/report/profile_tree.hpp"
 #include "harness/report/verdict.hpp"
 
 namespace harness {
 namespace {
 
-constexpr std::size_t kColumns = 100;
 constexpr std::size_t kMostRows = 12;
 
 std::string share(double seconds, const ProfileTables& tables) {
@@ -43,63 +43,74 @@ void add_steps(std::string& text, const Profile& profile) {
 }
 
 void add_sums(std::string& text, const char* title, const std::vector<OperatorSum>& sums,
-              const ProfileTables& tables) {
-  constexpr const char* kRow = "{:<34} {:>8} {:>10} {:>7} {:>10} {:>10} {:>13}\n";
-  text +=
-      "\n" + fmt::format(kRow, title, "calls", "self", "share", "primitives", "reorders", "rate");
+              const ProfileTables& tables, std::size_t columns) {
+  constexpr const char* kNumbers = " {:>6} {:>11} {:>7} {:>10} {:>8} {:>12}";
+  const std::size_t width = columns - 60;
+  text += "\n" + named_row(title, width,
+                           fmt::format(kNumbers, "calls", "self", "share", "primitives", "reorders",
+                                       "rate"),
+                           columns);
   for (std::size_t i = 0; i < std::min(sums.size(), kMostRows); ++i) {
     const OperatorSum& sum = sums[i];
-    text += fmt::format(kRow, printable(spoken_operator(sum.name), 34),
-                        sum.calls > 0 ? fmt::format("{:.0f}", sum.calls) : "-",
-                        format_quantity(sum.self_seconds, "s"), share(sum.self_seconds, tables),
-                        share(sum.primitive_seconds, tables), share(sum.reorder_seconds, tables),
-                        sum.flops > 0 ? rate(sum.flops, sum.self_seconds, "FLOP/s")
-                                      : rate(sum.bytes, sum.self_seconds, "B/s"));
+    const std::string numbers =
+        fmt::format(kNumbers, sum.calls > 0 ? fmt::format("{:.0f}", sum.calls) : "-",
+                    format_quantity(sum.self_seconds, "s"), share(sum.self_seconds, tables),
+                    share(sum.primitive_seconds, tables), share(sum.reorder_seconds, tables),
+                    sum.flops > 0 ? rate(sum.flops, sum.self_seconds, "FLOP/s")
+                                  : rate(sum.bytes, sum.self_seconds, "B/s"));
+    text += named_row(spoken_operator(sum.name), width, numbers, columns);
   }
   if (sums.size() > kMostRows) {
     double rest = 0;
     for (std::size_t i = kMostRows; i < sums.size(); ++i) rest += sums[i].self_seconds;
-    text +=
-        fmt::format("{:<34} {:>8} {:>10} {:>7}\n", fmt::format("{} more", sums.size() - kMostRows),
-                    "", format_quantity(rest, "s"), share(rest, tables));
+    text += named_row(
+        fmt::format("{} more", sums.size() - kMostRows), width,
+        fmt::format(" {:>6} {:>11} {:>7}", "", format_quantity(rest, "s"), share(rest, tables)),
+        columns);
   }
 }
 
-void add_primitives(std::string& text, const Profile& profile) {
+void add_primitives(std::string& text, const Profile& profile, std::size_t columns) {
   const std::vector<PrimitiveSum> sums = by_primitive(profile.tables);
   if (sums.empty()) return;
-  constexpr const char* kRow = "{:<34} {:<24} {:>6} {:>10} {:>7} {:>13}\n";
-  text += "\n" + fmt::format(kRow, "primitive", "implementation", "calls", "time", "share", "rate");
+  constexpr const char* kRest = " {:<{}} {:>6} {:>11} {:>7} {:>12}";
+  const std::size_t width = (columns - 42) * 3 / 5;
+  const std::size_t second = columns - 42 - width;
+  text += "\n" +
+          named_row("primitive", width,
+                    fmt::format(kRest, "implementation", second, "calls", "time", "share", "rate"),
+                    columns);
   for (std::size_t i = 0; i < std::min(sums.size(), kMostRows); ++i) {
     const PrimitiveSum& sum = sums[i];
-    text += fmt::format(kRow, printable(pass_name(sum.kind, sum.direction) + " " + sum.type, 34),
-                        printable(sum.implementation, 24), fmt::format("{:.0f}", sum.calls),
-                        format_quantity(sum.seconds, "s"), share(sum.seconds, profile.tables),
-                        sum.flops > 0 ? rate(sum.flops, sum.seconds, "FLOP/s")
-                                      : rate(sum.bytes, sum.seconds, "B/s"));
+    const std::string rest = fmt::format(
+        kRest, cut_middle(sum.implementation, second), second, fmt::format("{:.0f}", sum.calls),
+        format_quantity(sum.seconds, "s"), share(sum.seconds, profile.tables),
+        sum.flops > 0 ? rate(sum.flops, sum.seconds, "FLOP/s")
+                      : rate(sum.bytes, sum.seconds, "B/s"));
+    text += named_row(pass_name(sum.kind, sum.direction) + " " + sum.type, width, rest, columns);
   }
 }
 
 }  // namespace
 
-std::string render_summary(const Profile& profile) {
+std::string render_summary(const Profile& profile, std::size_t columns) {
   std::string text = fmt::format("profile of {} {}\n", printable(profile.rules.workload, 40),
                                  printable(profile.rules.version, 16));
   text += wrap(fmt::format("{} · seed {}", set_up_text(profile.settings, profile.kernels),
                            profile.seeds.run),
-               kColumns, 2) +
+               columns, 2) +
           "\n";
   add_steps(text, profile);
-  add_sums(text, "part", by_part(profile.tables), profile.tables);
-  add_sums(text, "operator", by_operator(profile.tables), profile.tables);
-  add_primitives(text, profile);
+  add_sums(text, "part", by_part(profile.tables), profile.tables, columns);
+  add_sums(text, "operator", by_operator(profile.tables), profile.tables, columns);
+  add_primitives(text, profile, columns);
   text += "\n";
   const std::string counters = counters_text(profile.tables);
   if (!counters.empty()) {
-    text += wrap("counters " + printable(counters, 400), kColumns, 9) + "\n";
+    text += wrap("counters " + printable(counters, 400), columns, 9) + "\n";
   }
   for (const std::string& remark : remarks(profile.tables)) {
-    text += wrap("note     " + printable(remark, 400), kColumns, 9) + "\n";
+    text += wrap("note     " + printable(remark, 400), columns, 9) + "\n";
   }
   text += verdict_text(profile);
   return text;

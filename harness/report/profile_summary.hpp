@@ -7,7 +7,8 @@
 
 namespace harness {
 
-/// At most 100 columns; ends with a newline. Text from the profile is made safe to print.
-std::string render_summary(const Profile& profile);
+/// Tables of at most `columns`, from 80 on; ends with a newline. Text from the profile is made safe
+/// to print.
+std::string render_summary(const Profile& profile, std::size_t columns = 100);
 
 }  // namespace harness

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "harness/base/text.hpp"
+#include "harness/report/columns.hpp"
 #include "harness/report/verdict.hpp"
 #include "harness/result/common_json.hpp"
 
@@ -13,7 +14,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kColumns = 100;
 constexpr std::size_t kMostParts = 24;
 
 std::string interval_text(const Interval& interval) {
@@ -30,10 +30,14 @@ std::string ratio_text(const ProjectedPart& part) {
   return fmt::format("{:.2f}", part.projected_seconds / part.recorded_seconds);
 }
 
-std::string parts_text(const Projection& projection) {
-  constexpr const char* kRow = "{:<44} {:>7} {:>11} {:>11} {:>7}  {}\n";
-  std::string text =
-      "\n" + fmt::format(kRow, "part of a step", "calls", "recorded", "projected", "ratio", "by");
+std::string parts_text(const Projection& projection, std::size_t columns) {
+  constexpr const char* kRest = " {:>7} {:>11} {:>11} {:>7}{:>8}";
+  const std::size_t width = columns - 50;
+  const auto row = [&](const std::string& name, const std::string& rest) {
+    return named_row(name, width, rest, columns);
+  };
+  std::string text = "\n" + row("part of a step", fmt::format(kRest, "calls", "recorded",
+                                                              "projected", "ratio", "by"));
   ProjectedPart rest;
   for (std::size_t i = 0; i < projection.parts.size(); ++i) {
     const ProjectedPart& part = projection.parts[i];
@@ -42,15 +46,17 @@ std::string parts_text(const Projection& projection) {
       rest.projected_seconds += part.projected_seconds;
       continue;
     }
-    text += fmt::format(
-        kRow, printable(part.name, 44), part.calls > 0 ? fmt::format("{:.0f}", part.calls) : "-",
-        format_quantity(part.recorded_seconds, "s"), format_quantity(part.projected_seconds, "s"),
-        ratio_text(part), part.replayed ? "replay" : "scale");
+    text +=
+        row(part.name, fmt::format(kRest, part.calls > 0 ? fmt::format("{:.0f}", part.calls) : "-",
+                                   format_quantity(part.recorded_seconds, "s"),
+                                   format_quantity(part.projected_seconds, "s"), ratio_text(part),
+                                   part.replayed ? "replay" : "scale"));
   }
   if (projection.parts.size() > kMostParts) {
-    text += fmt::format(kRow, fmt::format("{} more", projection.parts.size() - kMostParts), "",
-                        format_quantity(rest.recorded_seconds, "s"),
-                        format_quantity(rest.projected_seconds, "s"), ratio_text(rest), "");
+    text += row(
+        fmt::format("{} more", projection.parts.size() - kMostParts),
+        fmt::format(" {:>7} {:>11} {:>11} {:>7}", "", format_quantity(rest.recorded_seconds, "s"),
+                    format_quantity(rest.projected_seconds, "s"), ratio_text(rest)));
   }
   return text;
 }
@@ -65,16 +71,17 @@ std::string scale_text(const Projection& projection) {
 
 }  // namespace
 
-std::string render_projection(const ProjectionReport& report, const Profile& profile) {
+std::string render_projection(const ProjectionReport& report, const Profile& profile,
+                              std::size_t columns) {
   const Projection& projection = report.projection;
   std::string text = fmt::format("projection of {} {}\n", printable(profile.rules.workload, 40),
                                  printable(profile.rules.version, 16));
-  text += wrap("profile   " + set_up_text(profile.settings, profile.kernels), kColumns, 10) + "\n";
+  text += wrap("profile   " + set_up_text(profile.settings, profile.kernels), columns, 10) + "\n";
   std::vector<std::string> changes;
   for (const auto& [name, value] : report.what_if) {
     changes.push_back(fmt::format("{} {}", name, printable(value, 40)));
   }
-  if (!changes.empty()) text += wrap("what if   " + join(changes, " · "), kColumns, 10) + "\n";
+  if (!changes.empty()) text += wrap("what if   " + join(changes, " · "), columns, 10) + "\n";
   text += fmt::format("\nrecorded  {} (without what recording costs)\n",
                       format_quantity(report.recorded_step_seconds, "s"));
   if (!changes.empty() && !projection.scaled_by.empty()) {
@@ -90,22 +97,23 @@ std::string render_projection(const ProjectionReport& report, const Profile& pro
   if (projection.relative_error) {
     text += fmt::format("error     {:+.1f} %\n", 100 * *projection.relative_error);
   }
-  text += parts_text(projection);
+  text += parts_text(projection, columns);
   text += "\n";
   const bool stopped = std::ssize(report.rounds) < report.rounds_wanted;
   text += wrap(fmt::format(
-                   "rounds    {}{} of {} distinct primitives, run with {}", report.rounds.size(),
+                   "rounds    {}{} of {}, run with {}", report.rounds.size(),
                    stopped ? fmt::format(" (stopped before the {} asked for)", report.rounds_wanted)
                            : std::string(),
-                   report.primitives, printable(report.library, 40)),
-               kColumns, 10) +
+                   format_count(static_cast<long long>(report.primitives), "distinct primitive"),
+                   printable(report.library, 40)),
+               columns, 10) +
           "\n";
   text += scale_text(projection);
   if (report.what_if.count("batch-size") > 0) {
     text += "note      recorded, part by part: times the ratio of the batches\n";
   }
   for (const std::string& note : report.notes) {
-    text += wrap("note      " + printable(note, 400), kColumns, 10) + "\n";
+    text += wrap("note      " + printable(note, 400), columns, 10) + "\n";
   }
   for (const std::string& file : report.problem_files) {
     text += fmt::format("benchdnn  {}\n", printable(file, 400));

@@ -28,8 +28,9 @@ struct ProjectionReport {
   std::vector<std::string> problem_files{};  ///< for benchdnn
 };
 
-/// Lines for a terminal; `profile` is the one that was projected.
-std::string render_projection(const ProjectionReport& report, const Profile& profile);
+/// Lines for a terminal of `columns`, from 80 on; `profile` is the one that was projected.
+std::string render_projection(const ProjectionReport& report, const Profile& profile,
+                              std::size_t columns = 100);
 /// projected_seconds, measured_seconds, relative_error, explained, and what they follow from.
 nlohmann::json to_json(const ProjectionReport& report);
 

@@ -1,6 +1,7 @@
 // Each result as one line, for the terminal and for the page.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -57,5 +58,10 @@ Tone status_tone(const Status& status, const ReportFile& file);
 
 /// A line for each result and each file that is none; every text safe to print.
 std::string render_report(const ReportData& data);
+
+/// The same as one document: what is said of each file, and the files left out.
+nlohmann::json report_json(const ReportData& data);
+/// A row for each metric of each run and profile, and for each variant of an ablation.
+std::string report_csv(const ReportData& data);
 
 }  // namespace harness

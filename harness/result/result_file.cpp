@@ -17,17 +17,21 @@ namespace harness {
 
 namespace {
 
-std::string write_document(nlohmann::json document, const char* kind,
+nlohmann::json signed_document(nlohmann::json document) {
+  document["digest"] = digest_of(document);
+  return document;
+}
+
+std::string write_document(nlohmann::json unsigned_document, const char* kind,
                            const std::filesystem::path& path) {
-  std::string digest = digest_of(document);
-  document["digest"] = digest;
+  const nlohmann::json document = signed_document(std::move(unsigned_document));
   const std::vector<SchemaProblem> problems = validate_schema(document, result_schema_path(kind));
   if (!problems.empty()) {
     throw std::logic_error("the result breaks its own schema at " + problems.front().path + ": " +
                            problems.front().reason);
   }
   write_file_atomically(path, readable_json(document));
-  return digest;
+  return document["digest"];
 }
 
 }  // namespace
@@ -42,6 +46,14 @@ std::string write_result_file(const Profile& profile, const std::filesystem::pat
 
 std::string write_result_file(const Ablation& ablation, const std::filesystem::path& path) {
   return write_document(to_json(ablation), "ablation", path);
+}
+
+std::string content_of_file(const Result& result) {
+  return readable_json(signed_document(to_json(result)));
+}
+
+std::string content_of_file(const Ablation& ablation) {
+  return readable_json(signed_document(to_json(ablation)));
 }
 
 Result read_result_file(const std::filesystem::path& path) {

@@ -17,6 +17,10 @@ std::string write_result_file(const Result& result, const std::filesystem::path&
 std::string write_result_file(const Profile& profile, const std::filesystem::path& path);
 std::string write_result_file(const Ablation& ablation, const std::filesystem::path& path);
 
+/// What write_result_file() writes.
+std::string content_of_file(const Result& result);
+std::string content_of_file(const Ablation& ablation);
+
 /// The run in `path`, whatever its status. Throws Error with the first problem that
 /// validate_result_file() finds.
 Result read_result_file(const std::filesystem::path& path);

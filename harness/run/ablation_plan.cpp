@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "harness/base/error.hpp"
+#include "harness/base/number.hpp"
 #include "harness/base/text.hpp"
 #include "harness/run/ablation_rules.hpp"
 #include "harness/run/division.hpp"
@@ -13,8 +14,6 @@ namespace harness {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::int64_t kMostRounds = 1000;
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -113,10 +112,7 @@ AblationPlan make_ablation_plan(const AblationRequest& request, const std::files
   plan.warmup_rounds = rule.warmup_rounds;
   plan.rounds = request.rounds.value_or(rule.rounds);
   plan.steps_per_turn = rule.steps_per_turn;
-  if (plan.rounds < 1 || plan.rounds > kMostRounds) {
-    throw Error(fmt::format("--rounds {}", plan.rounds), "out of range",
-                fmt::format("from 1 to {}", kMostRounds));
-  }
+  in_range(fmt::format("--rounds {}", plan.rounds), plan.rounds, std::int64_t{1}, kMostRounds);
   RunRequest common = request.common;
   std::vector<std::string> measured;
   for (const VariantRule& variant : rule.variants) {

@@ -13,6 +13,8 @@
 
 namespace harness {
 
+inline constexpr std::int64_t kMostRounds = 1000;
+
 struct AblationRequest {
   /// What is the same for all variants; kernels, precision and allocator are theirs to set.
   RunRequest common{};

@@ -18,6 +18,8 @@ auto at_path(const std::string& path) {
 // A file holds 0.5 where the run had 0.50 or, for a whole number, 1 where it had 1.0.
 bool same_value(const std::string& a, const std::string& b) {
   if (a == b) return true;
+  // Files from before this was counted in proper words.
+  if (a == "resumed 1 times" && b == "resumed 1 time") return true;
   const json first = json::parse(a, nullptr, false);
   const json second = json::parse(b, nullptr, false);
   return !first.is_discarded() && first == second;
@@ -75,10 +77,32 @@ std::vector<Departure> tier_departures(const Rules& rules, const std::string& ti
   return departures;
 }
 
+std::vector<Departure> length_departures(const Rules& rules, const std::string& tier,
+                                         const json& settings) {
+  std::vector<Departure> departures;
+  const auto known = rules.tiers.find(tier);
+  const json& effective = settings.at("effective");
+  if (known == rules.tiers.end() || settings.at("requested").value("dry_run", false)) return {};
+  const auto compare = [&](const char* key, const json& expected) {
+    const auto actual = effective.find(key);
+    if (actual == effective.end() || *actual == expected) return;
+    departures.push_back(
+        {fmt::format("/settings/effective/{}", key), expected.dump(), printable(actual->dump())});
+  };
+  compare("min_steps", known->second.min_steps);
+  compare("min_seconds", known->second.min_seconds);
+  return departures;
+}
+
 std::vector<Departure> departures_of(const Rules& rules, const std::vector<Constraint>& closed,
                                      const json& document) {
   std::vector<Departure> departures =
       tier_departures(rules, document.at("workload").at("tier"), document.at("settings"));
+  // A profile is as long as it was told to be: it is no measurement under the rules.
+  if (document.at("kind") != "profile") {
+    add_departures(departures, length_departures(rules, document.at("workload").at("tier"),
+                                                 document.at("settings")));
+  }
   add_departures(departures, find_departures(closed, document));
   add_departures(departures, interruptions(document));
   return departures;
@@ -88,7 +112,7 @@ std::vector<Departure> interruptions(const json& document) {
   const auto training = document.find("training");
   if (training == document.end() || training->at("resumed").empty()) return {};
   return {{"/training/resumed", "no interruption",
-           fmt::format("resumed {} times", training->at("resumed").size())}};
+           "resumed " + format_count(std::ssize(training->at("resumed")), "time")}};
 }
 
 std::vector<Violation> check_division(const Rules& rules, const ResultCommon& result,

@@ -18,6 +18,11 @@ void add_departures(std::vector<Departure>& list, const std::vector<Departure>& 
 std::vector<Departure> tier_departures(const Rules& rules, const std::string& tier,
                                        const nlohmann::json& settings);
 
+/// Steps and seconds that are not the tier's. Nothing for a dry run, which claims nothing, nor for
+/// settings without a number of steps.
+std::vector<Departure> length_departures(const Rules& rules, const std::string& tier,
+                                         const nlohmann::json& settings);
+
 /// All that `document`, the JSON form of a result, changes of the rules. `closed` are the
 /// constraints that hold for its kind.
 std::vector<Departure> departures_of(const Rules& rules, const std::vector<Constraint>& closed,

@@ -7,8 +7,10 @@
 #include <random>
 
 #include "harness/base/error.hpp"
+#include "harness/base/number.hpp"
 #include "harness/base/text.hpp"
 #include "harness/run/division.hpp"
+#include "harness/run/runner.hpp"
 #include "harness/system/affinity.hpp"
 
 namespace harness {
@@ -19,13 +21,10 @@ using nlohmann::json;
 // A dry run proves that everything is in place; three steps show a trend and cost little.
 constexpr std::int64_t kDryRunWarmup = 1;
 constexpr std::int64_t kDryRunSteps = 2;
-constexpr std::int64_t kMostRuns = 1000;
-constexpr std::int64_t kMostEpochs = 100'000;
 
-std::int64_t in_range(const char* option, std::int64_t value, std::int64_t low, std::int64_t high) {
-  if (value >= low && value <= high) return value;
-  throw Error(fmt::format("--{} {}", option, value), "out of range",
-              fmt::format("from {} to {}", low, high));
+template <class Number>
+Number option_in_range(const char* option, Number value, Number low, Number high) {
+  return in_range(fmt::format("--{} {}", option, value), value, low, high);
 }
 
 std::string default_of(const Rules& rules, const std::string& key, const std::string& otherwise) {
@@ -64,8 +63,8 @@ std::map<std::string, std::string> parse_settings(const std::vector<std::string>
 std::uint32_t choose_seed(const RunRequest& request, const Tier& tier) {
   if (request.drawn_seed) return *request.drawn_seed;
   if (request.seed) {
-    return static_cast<std::uint32_t>(
-        in_range("seed", *request.seed, 0, std::numeric_limits<std::uint32_t>::max()));
+    return static_cast<std::uint32_t>(option_in_range<std::int64_t>(
+        "seed", *request.seed, 0, std::numeric_limits<std::uint32_t>::max()));
   }
   if (tier.seed) return *tier.seed;
   return std::random_device{}();  // the operating system's entropy
@@ -78,10 +77,32 @@ int choose_threads(const RunRequest& request, const std::vector<int>& cpus) {
   if (!request.threads) return cpus.empty() ? std::min(here.physical_cores, usable) : usable;
   if (*request.threads > usable) {
     throw Error(fmt::format("--threads {}", *request.threads),
-                fmt::format("only {} CPUs are usable here", usable),
+                usable == 1 ? "only 1 CPU is usable here"
+                            : fmt::format("only {} CPUs are usable here", usable),
                 "fewer threads, or a wider --cpus");
   }
-  return static_cast<int>(in_range("threads", *request.threads, 1, usable));
+  return static_cast<int>(option_in_range<std::int64_t>("threads", *request.threads, 1, usable));
+}
+
+/// What replaces the tier's length replaces both its parts: three steps are three, whatever seconds
+/// the tier asks for.
+void choose_length(RunPlan& plan, const RunRequest& request) {
+  if (!request.steps && !request.min_seconds) return;
+  const char* option = request.steps ? "--steps" : "--min-seconds";
+  Tier& tier = plan.tier;
+  if (tier.trains_to_target()) {
+    throw Error(option,
+                fmt::format("tier '{}' of '{}' trains to a target, and is as long as that takes",
+                            plan.tier_name, plan.rules.workload),
+                "choose another tier; 'harness list' shows them");
+  }
+  if (plan.dry_run)
+    throw Error(option, "a dry run has a length of its own", "leave one of them out");
+  tier.min_steps =
+      option_in_range<std::int64_t>("steps", request.steps.value_or(1), 1, kMostTimedSteps);
+  // Beyond the tier's own limit it would only be cut off.
+  const double most = tier.max_seconds > 0 ? tier.max_seconds : kMostSeconds;
+  tier.min_seconds = option_in_range("min-seconds", request.min_seconds.value_or(0), 0.0, most);
 }
 
 void choose_target(RunPlan& plan, const RunRequest& request) {
@@ -92,7 +113,8 @@ void choose_target(RunPlan& plan, const RunRequest& request) {
                   fmt::format("tier '{}' of '{}' does not train to a target", plan.tier_name, name),
                   "'harness list' shows the tiers");
     }
-    plan.tier.max_epochs = in_range("max-epochs", *request.max_epochs, 1, kMostEpochs);
+    plan.tier.max_epochs =
+        option_in_range<std::int64_t>("max-epochs", *request.max_epochs, 1, kMostEpochs);
   }
   if (!plan.rules.quality) {
     if (!request.quality_target) return;
@@ -126,6 +148,8 @@ json requested_settings(const RunRequest& request) {
   note(object, "threads", request.threads);
   note(object, "seed", request.seed);
   note(object, "runs", request.runs);
+  note(object, "steps", request.steps);
+  note(object, "min_seconds", request.min_seconds);
   note(object, "max_epochs", request.max_epochs);
   note(object, "quality_target", request.quality_target);
   if (!request.set.empty()) object["set"] = request.set;
@@ -198,8 +222,9 @@ RunPlan make_plan(const RunRequest& request, const std::filesystem::path& home) 
   context.allocator = choose_known(
       "allocator", request.allocator.value_or(default_of(plan.rules, "allocator", "system")),
       info.allocators);
-  context.batch_size = in_range("batch-size", request.batch_size.value_or(plan.tier.batch_size), 1,
-                                std::numeric_limits<std::int32_t>::max());
+  context.batch_size =
+      option_in_range<std::int64_t>("batch-size", request.batch_size.value_or(plan.tier.batch_size),
+                                    1, std::numeric_limits<std::int32_t>::max());
   context.threads = choose_threads(request, plan.cpus);
   context.seeds = derive_seeds(choose_seed(request, plan.tier));
   context.settings = parse_settings(request.set, info);
@@ -207,7 +232,9 @@ RunPlan make_plan(const RunRequest& request, const std::filesystem::path& home) 
     if (!info.uses_data) throw Error("--data", "workload '" + info.name + "' takes no data");
     context.data_dir = *request.data;
   }
-  plan.runs = in_range("runs", request.runs.value_or(plan.tier.runs), 1, kMostRuns);
+  plan.runs =
+      option_in_range<std::int64_t>("runs", request.runs.value_or(plan.tier.runs), 1, kMostRuns);
+  choose_length(plan, request);
   choose_target(plan, request);
   if (plan.dry_run) {
     plan.runs = 1;
@@ -226,6 +253,8 @@ RunPlan make_plan(const RunRequest& request, const std::filesystem::path& home) 
       {"settings", {{"requested", plan.requested}, {"effective", plan.effective}}},
       {"kernels", context.kernels}};
   plan.departures = tier_departures(plan.rules, plan.tier_name, document.at("settings"));
+  add_departures(plan.departures,
+                 length_departures(plan.rules, plan.tier_name, document.at("settings")));
   for (const char* part : {"/settings/", "/kernels/"}) {
     add_departures(plan.departures, find_departures(plan.rules.closed, document, part));
   }
@@ -256,6 +285,10 @@ RunRequest request_from_result(const Result& result) {
   take("threads", request.threads);
   take("quality_target", request.quality_target);
   take("max_epochs", request.max_epochs);
+  // A tier's own length is not repeated: the tier is.
+  const json& asked = result.settings.requested;
+  if (asked.contains("steps")) request.steps = asked.at("steps").get<std::int64_t>();
+  if (asked.contains("min_seconds")) request.min_seconds = asked.at("min_seconds").get<double>();
   request.seed = result.seeds.run;
   request.runs = 1;
   std::vector<std::string> kernels;

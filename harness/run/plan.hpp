@@ -16,6 +16,11 @@
 
 namespace harness {
 
+inline constexpr std::int64_t kMostRuns = 1000;
+inline constexpr std::int64_t kMostThreads = 1'000'000;  ///< as the schema of results has it
+inline constexpr std::int64_t kMostEpochs = 100'000;
+inline constexpr double kMostSeconds = 1e6;  ///< of timed steps
+
 /// Options as given; empty means "by the rules".
 struct RunRequest {
   std::string workload{};
@@ -30,6 +35,8 @@ struct RunRequest {
   std::optional<std::int64_t> threads{};
   std::optional<std::int64_t> seed{};
   std::optional<std::int64_t> runs{};
+  std::optional<std::int64_t> steps{};  ///< timed ones, in place of the tier's length
+  std::optional<double> min_seconds{};  ///< of timed steps, in place of the tier's length
   std::optional<std::int64_t> max_epochs{};
   std::optional<double> quality_target{};
   std::vector<std::string> set{};  ///< KEY=VALUE

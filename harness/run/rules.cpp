@@ -48,8 +48,20 @@ const json* find(const json& document, const std::string& path) {
   }
 }
 
+/// The tier, or what was asked for in its place: a departure, which makes the division open.
+Tier length_of(const Tier& tier, const Settings& settings) {
+  Tier length = tier;
+  if (!settings.requested.contains("steps") && !settings.requested.contains("min_seconds")) {
+    return length;
+  }
+  length.min_steps = settings.effective.value("min_steps", tier.min_steps);
+  length.min_seconds = settings.effective.value("min_seconds", tier.min_seconds);
+  return length;
+}
+
 void check_lengths(const Tier& tier, const Result& result, std::vector<Violation>& violations) {
   if (tier.trains_to_target()) return;  // the quality target says when it was long enough
+  const Tier length = length_of(tier, result.settings);
   const Metric* steps = find_metric(result.metrics, "time.step");
   if (steps == nullptr) {
     violations.push_back({"steps-timed", "/metrics", "a metric time.step", "none",
@@ -72,9 +84,9 @@ void check_lengths(const Tier& tier, const Result& result, std::vector<Violation
                           fmt::format("{:.6g} {}", actual, unit),
                           "let the run finish, or raise the tier's time limit with --tier"});
   };
-  need("minimum-steps", static_cast<double>(tier.min_steps), static_cast<double>(timed), "steps");
-  need("minimum-seconds", tier.min_seconds, seconds, "s");
-  need("warm-up", static_cast<double>(tier.warmup_steps), static_cast<double>(warmup), "steps");
+  need("minimum-steps", static_cast<double>(length.min_steps), static_cast<double>(timed), "steps");
+  need("minimum-seconds", length.min_seconds, seconds, "s");
+  need("warm-up", static_cast<double>(length.warmup_steps), static_cast<double>(warmup), "steps");
 }
 
 }  // namespace
