@@ -20,9 +20,8 @@ namespace {
 
 std::vector<std::string> ablate_null(const fs::path& out,
                                      const std::vector<std::string>& more = {}) {
-  std::vector<std::string> arguments = {"ablate",    "--workload", "null",      "--set",
-                                        "step-ms=2", "--out",      out.string()};
-  arguments.insert(arguments.end(), more.begin(), more.end());
+  std::vector<std::string> arguments = with_step_ms("2", more);
+  arguments.insert(arguments.begin(), {"ablate", "--workload", "null", "--out", out.string()});
   return arguments;
 }
 

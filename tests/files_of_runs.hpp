@@ -36,6 +36,18 @@ inline std::vector<nlohmann::json> lines_of(const std::filesystem::path& file) {
   return lines;
 }
 
+/// `more` behind `--set step-ms=MS`, unless it says how long a step takes itself.
+inline std::vector<std::string> with_step_ms(const std::string& ms,
+                                             const std::vector<std::string>& more) {
+  const bool said = std::any_of(more.begin(), more.end(), [](const std::string& argument) {
+    return argument.starts_with("step-ms=");
+  });
+  std::vector<std::string> arguments;
+  if (!said) arguments = {"--set", "step-ms=" + ms};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
 /// Waits until `holds`, half a minute at most.
 inline void wait_until(const std::function<bool()>& holds) {
   for (int i = 0; i < 3000; ++i) {

@@ -15,9 +15,8 @@ namespace harness {
 
 inline std::vector<std::string> profile_null(const std::filesystem::path& out,
                                              const std::vector<std::string>& more = {}) {
-  std::vector<std::string> arguments = {"profile",   "--workload", "null",      "--set",
-                                        "step-ms=3", "--out",      out.string()};
-  arguments.insert(arguments.end(), more.begin(), more.end());
+  std::vector<std::string> arguments = with_step_ms("3", more);
+  arguments.insert(arguments.begin(), {"profile", "--workload", "null", "--out", out.string()});
   return arguments;
 }
 

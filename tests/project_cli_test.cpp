@@ -109,10 +109,10 @@ TEST_CASE("project refuses what it cannot do", "[projection]") {
   refused({"project", "/nowhere/at/all.json"}, 1, "all.json");
   refused(profile.project({"--set", "precision=fp8"}), 1, "fp8");
   refused(profile.project({"--set", "precison=bf16"}), 1, "precision");
-  refused(profile.project({"--set", "batch-size=0"}), 1, "above 0");
-  refused(profile.project({"--set", "batch-size=many"}), 1, "above 0");
+  refused(profile.project({"--set", "batch-size=0"}), 1, "too small: at least 1");
+  refused(profile.project({"--set", "batch-size=many"}), 1, "not a whole number from 1 to");
   refused(profile.project({"--set", "batch-size=2", "--set", "batch-size=3"}), 1, "twice");
-  refused(profile.project({"--set", "threads"}), 1, "above 0");
+  refused(profile.project({"--set", "threads"}), 1, "not a whole number from 1 to");
   refused(profile.project({"--rounds", "0"}), 1, "too small: at least 1");
   const Profiled narrow({"--precision", "bf16"});
   refused(narrow.project({"--set", "precision=fp32"}), 1, "does not tell");

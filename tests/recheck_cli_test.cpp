@@ -22,7 +22,9 @@ namespace {
 class Original {
  public:
   explicit Original(std::vector<std::string> command) {
-    command.insert(command.begin() + 3, {"--set", "step-ms=0", "--out", folder_.path().string()});
+    const std::string name = command.front();
+    command = with_step_ms("0", {command.begin() + 1, command.end()});
+    command.insert(command.begin(), {name, "--out", folder_.path().string()});
     CHECK(run_harness(command).code != 1);
     const std::vector<fs::path> files = files_ending(folder_.path(), ".json");
     REQUIRE(files.size() == 1);
