@@ -64,9 +64,9 @@ class Program:
         return re.findall(r"^  ([a-z][a-z-]+) ", self.call(["--help"]).stdout, re.MULTILINE)
 
     def examples(self, command):
-        """The commands that the help shows, but for the line that tells the usage."""
+        """The commands that the help shows, but for the lines that tell the usage."""
         lines = re.findall(r"^ *(harness .*)$", self.call([command, "--help"]).stdout, re.MULTILINE)
-        return lines[1:]
+        return [line for line in lines[1:] if "[" not in line]
 
 
 def rules_of(workload):
