@@ -86,7 +86,7 @@ TEST_CASE("a profile's section has its pictures and tables", "[report][profile]"
   CHECK_THAT(section.title, Catch::StartsWith("Profile of null on machine "));
   CHECK_FALSE(section.folded);
   CHECK_THAT(section.paragraphs.at(0), Catch::Contains("A plain step takes 9.500 s") &&
-                                           Catch::Contains("2 recorded steps, 10.000 s"));
+                                           Catch::Contains("2 recorded steps: 10.000 s"));
   const bool noted =
       std::any_of(section.facts.begin(), section.facts.end(), [](const PageFact& fact) {
         return fact.name == "note" && fact.tone == Tone::kDoubt &&
@@ -206,6 +206,25 @@ TEST_CASE("profiles of a workload stand side by side", "[report][profile]") {
   CHECK(operators.rows.at(0).at(0).text == "aten::convolution_backward");
   CHECK(operators.rows.at(0).at(1).text == "-2.000 s");
   CHECK(operators.rows.at(1).at(5).text == "new");
+}
+
+TEST_CASE("a page says of which profiles it has no section", "[report][profile]") {
+  std::vector<Profile> profiles;
+  for (int i = 0; i < 22; ++i) {
+    Profile profile = numbered("1", "custom");
+    profile.identity.uuid = std::to_string(i);
+    profiles.push_back(profile);
+  }
+  const ReportPage page = make_page(collected(profiles));
+  const PageSection* section = section_of(page, "profiles");
+  REQUIRE(section != nullptr);
+  CHECK(section->parts.size() == kMostProfiles);
+  CHECK(section->paragraphs ==
+        std::vector<std::string>{"Only the latest 20 of 22 profiles have a section here. The table "
+                                 "of results lists all."});
+  CHECK(section_of(page, "summary")->tables.at(0).rows.size() == 22);
+  profiles.resize(kMostProfiles);
+  CHECK(section_of(make_page(collected(profiles)), "profiles")->paragraphs.empty());
 }
 
 TEST_CASE("profiles with problems are shown and not compared", "[report][profile]") {

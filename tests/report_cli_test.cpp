@@ -147,6 +147,56 @@ void write_history(const fs::path& original, const fs::path& folder) {
   }
 }
 
+/// Names that differ in their middles, as those of set-ups may.
+std::string long_version(int number) {
+  return "2.13.0-built-from-a-branch-" + std::to_string(number) + "-whose-name-tells-what-it-is";
+}
+
+/// Four runs of two set-ups, whose metrics have long names that differ in their middles.
+void write_long_runs(const fs::path& original, const fs::path& folder) {
+  const Result first = read_result_file(original);
+  for (int number = 1; number <= 4; ++number) {
+    Result run = first;
+    run.identity.uuid.replace(0, 2, "a" + std::to_string(number));
+    run.identity.series_id = run.identity.uuid;
+    run.system["software"]["libtorch"] = long_version(number % 2);
+    for (const char* pass : {"forward", "backward-data", "backward-weights"}) {
+      for (int level = 0; level < 4; ++level) {
+        Metric& metric = run.metrics.emplace_back(first.metrics.front());
+        metric.tag = "loss.model.classification_head.convolution_blocks." + std::to_string(level) +
+                     ".attention_and_projection.weights.of_the_pass." + pass;
+        metric.unit = "1";
+        for (Sample& sample : metric.samples) sample.value = 1 + 0.1 * level + 0.01 * number;
+        summarise(metric);
+      }
+    }
+    write_result_file(run, folder / ("long-" + std::to_string(number) + ".json"));
+  }
+}
+
+/// The profile in `original`, with long names of its modules, operators and primitives. `more`: how
+/// much longer some operators take.
+void write_long_profile(const fs::path& original, const fs::path& file, double more) {
+  Profile profile = profile_from_json(read_json(original));
+  profile.system["software"]["libtorch"] = long_version(more > 0 ? 1 : 0);
+  ProfileTables& tables = profile.tables;
+  for (std::size_t i = 0; i < tables.operators.size(); ++i) {
+    OperatorRow& row = tables.operators[i];
+    row.module = "model.classification_head.convolution_blocks." + std::to_string(i % 14) +
+                 ".attention_and_projection.weights";
+    row.name += "_with_normalisation_of_each_channel_and_group_" + std::to_string(i) + "_in_place";
+    const double longer = row.primitive_seconds > 0 ? 0 : row.self_seconds * more * (i % 9);
+    row.self_seconds += longer;
+    tables.between_seconds -= longer;
+  }
+  for (std::size_t i = 0; i < tables.primitives.size(); ++i) {
+    tables.primitives[i].primitive.implementation +=
+        "_amx+brgconv_strided_with_padding_" + std::to_string(i) + "_and_more";
+  }
+  write_with_digest(to_json(profile), file);
+  CHECK(run_harness({"validate", file.string()}).code == 0);
+}
+
 }  // namespace
 
 TEST_CASE("files for the page's test are written", "[.]") {
@@ -157,7 +207,8 @@ TEST_CASE("files for the page's test are written", "[.]") {
   const fs::path original = null_run(scratch / "run");
   const fs::path sound = folder / "sound";
   const fs::path hostile = folder / "hostile";
-  for (const fs::path& each : {sound, hostile}) fs::create_directories(each);
+  const fs::path long_names = folder / "long";
+  for (const fs::path& each : {sound, hostile, long_names}) fs::create_directories(each);
   write_history(original, sound);
   fs::copy_file(null_run(scratch / "custom", "custom"), sound / "custom.json");
   fs::copy_file(
@@ -171,6 +222,9 @@ TEST_CASE("files for the page's test are written", "[.]") {
   write_profile(recorded, sound / "profile.json", 0);
   write_profile(null_profile(scratch / "recorded-custom", "custom"), sound / "profile-custom.json",
                 0.5);
+  write_long_runs(original, long_names);
+  write_long_profile(sound / "profile.json", long_names / "profile.json", 0);
+  write_long_profile(sound / "profile-custom.json", long_names / "profile-custom.json", 0.1);
   write_profile(recorded, scratch / "profile.json", 0);
   write_hostile(scratch / "profile.json", hostile / "profile.json", false);
   write_hostile(scratch / "profile.json", hostile / "profile-all.json", true);

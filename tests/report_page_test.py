@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 
+import page_layout
 import webdriver
 
 failures = []
@@ -251,7 +252,7 @@ def test_hostile(browser):
     check(facts["elements"] == 0, "no text became an element", facts["elements"])
     drawn = browser.run(BARS)
     check(any("window.hostile=1" in one for one in drawn), "a hostile profile's bars are drawn", drawn)
-    check(facts["scripts"] == 7, "the scripts are those of the page", facts["scripts"])
+    check(facts["scripts"] == 8, "the scripts are those of the page", facts["scripts"])
     check(facts["text"] == [], "what it says stands there as text", facts["text"])
 
 
@@ -291,6 +292,7 @@ def main():
         subprocess.run([core_tests, "files for the page's test are written"], check=True,
                        env={**os.environ, "HARNESS_WRITE_RESULTS": name})
         sound = make_page(harness, folder, "sound", [0])
+        long_names = make_page(harness, folder, "long", [0])
         hostile = make_page(harness, folder, "hostile", [3])
         with webdriver.Browser() as browser:
             forget_start(browser)
@@ -302,6 +304,8 @@ def main():
             test_themes(browser)
             test_system_theme(browser, sound)
             check_logs(browser, sound)
+            page_layout.test_widths(browser, {"its page": sound, "long names": long_names}, check, look_at_all_plots)
+            forget_start(browser)
             browser.open(hostile)
             test_hostile(browser)
             check_logs(browser, hostile)

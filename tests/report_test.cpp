@@ -7,6 +7,7 @@
 #include "harness/base/error.hpp"
 #include "harness/report/html_page.hpp"
 #include "harness/report/html_parts.hpp"
+#include "harness/report/number_ranges.hpp"
 #include "harness/report/report_lines.hpp"
 #include "tests/sample_ablation.hpp"
 #include "tests/sample_result.hpp"
@@ -195,6 +196,64 @@ TEST_CASE("a terminal gets a line for each result", "[report]") {
   CHECK_THAT(text, Catch::Contains("nothing 5.00 [5.00, 5.00] x first"));
   CHECK_THAT(text, Catch::Contains("accuracy 0.75, met"));
   CHECK_THAT(text, Catch::EndsWith("Result not verified by MLCommons Association.\n"));
+}
+
+TEST_CASE("numbers are told from names that hold digits", "[report]") {
+  const auto numbers = [](const char* text) { return take_numbers(text).numbers; };
+  using List = std::vector<std::string>;
+  CHECK(numbers("load average 2.90 on 2 CPUs, 0 other tasks") == List{"2.90", "2", "0"});
+  CHECK(numbers("12 % of 4096.") == List{"12", "4096"});
+  CHECK(numbers("(7)") == List{"7"});
+  CHECK(numbers("fp32 bf16x2 AVX-512 oneDNN 3.2.0 2026-11-21 12:30 x86_64 -4 0x1f") == List{});
+  CHECK(numbers("") == List{});
+  for (const char* text : {"", "2", "a 2 b", "2.5 of 3", "1.2.3"}) {
+    const NumberedText taken = take_numbers(text);
+    NumberRanges ranges;
+    ranges.add(taken.numbers);
+    ranges.add(taken.numbers);
+    CHECK(ranges.text(taken.between) == text);
+  }
+}
+
+TEST_CASE("findings that differ only in a number stand there once", "[report]") {
+  std::vector<Result> runs;
+  for (int i = 1; i <= 4; ++i) {
+    runs.push_back(run_number(i, 0.5, "aaaaaaa"));
+    const std::string load = "load average " + std::to_string(10 - i) + ".50 on 2 CPUs, ";
+    const std::string machine = i == 4 ? "bf16" : "fp32";
+    runs.back().status.recommendations = {load + std::to_string(i) + " other tasks: stop them",
+                                          "no " + machine + " here"};
+    runs.back().status.mistrusted = true;
+    runs.back().status.mistrust_reasons = {load + "too much"};
+    // What the rules ask for is no range.
+    runs.back().status.violations = {{"steps", "/steps", "20", std::to_string(i) + " steps", ""}};
+  }
+  const PageSection section = findings_section(collected(runs));
+  std::vector<std::string> found;
+  for (const auto& row : section.tables.at(0).rows) {
+    if (row[0].text != "departure") found.push_back(row[6].text + " " + row[1].text);
+  }
+  CHECK(found == std::vector<std::string>{
+                     "1 1 steps", "1 2 steps", "1 3 steps", "1 4 steps",
+                     "4 load average 6.50 to 9.50 on 2 CPUs, too much",
+                     "4 load average 6.50 to 9.50 on 2 CPUs, 1 to 4 other tasks: stop them",
+                     "1 no bf16 here", "3 no fp32 here"});
+}
+
+TEST_CASE("long names reach the page whole", "[report]") {
+  const std::string block = "time.phase.classification_head.cls_logits.100.backward-";
+  Result run = run_number(1, 0.5, "aaaaaaa");
+  for (const char* pass : {"data-of-the-whole-step", "weights-of-the-whole-step"}) {
+    run.metrics.push_back(sample_metric((block + pass).c_str(), "s", std::vector<double>(10, 0.1)));
+  }
+  const ReportData data = collected({run});
+  const PageSection section = run_section(data.runs[0], "run-1");
+  std::vector<std::string> choices;
+  for (const PagePlot& plot : section.plots) {
+    if (choices.empty() || choices.back() != plot.choice) choices.push_back(plot.choice);
+  }
+  CHECK(choices == std::vector<std::string>{"time.step", block + "data-of-the-whole-step",
+                                            block + "weights-of-the-whole-step"});
 }
 
 TEST_CASE("a history marks its change with the commit", "[report]") {

@@ -20,7 +20,7 @@ bool drawable(const std::optional<double>& seconds) {
 
 std::vector<std::string> names_of(const std::vector<Variant>& variants) {
   std::vector<std::string> names;
-  for (const Variant& variant : variants) names.push_back(printable(variant.name, 40));
+  for (const Variant& variant : variants) names.push_back(printable(variant.name, kNameBytes));
   return names;
 }
 
@@ -61,7 +61,7 @@ PagePlot waterfall(const std::vector<Variant>& variants) {
                               place,
                               plotted(std::min(before, seconds) * unit.factor),
                               {},
-                              "against " + printable(base->name, 40)});
+                              "against " + printable(base->name, kNameBytes)});
       if (variant.to_previous.value) {
         label += fmt::format("  × {:.2f}", variant.to_previous.value->center);
       }
@@ -73,8 +73,8 @@ PagePlot waterfall(const std::vector<Variant>& variants) {
     if (!delta->points.empty()) plot.series.push_back(std::move(*delta));
   }
   plot.description =
-      "Median time of a step under each variant; beside it how many times faster it is than the "
-      "variant it builds on. The table has the intervals.";
+      "A bar is the median step of a variant. The number beside it says how many times faster that "
+      "is than the variant it builds on. The table lists the intervals.";
   return plot;
 }
 
@@ -101,7 +101,7 @@ PagePlot ratios(const std::vector<Variant>& variants) {
         point.low = plotted(*value.low);
         point.high = plotted(*value.high);
       }
-      point.label = fmt::format("{}: {} against {}", printable(variants[i].name, 40),
+      point.label = fmt::format("{}: {} against {}", printable(variants[i].name, kNameBytes),
                                 ratio_text(value), printable(speedup.to, 40));
       series.points.push_back(point);
     }
@@ -112,7 +112,7 @@ PagePlot ratios(const std::vector<Variant>& variants) {
   add("against reference kernels, all else equal", 2, &Variant::to_reference);
   // Tenfold and more would press the others against each other.
   plot.x.logarithmic = least > 0 && most / least > 10;
-  plot.description = "The same ratios stand in the table of variants.";
+  plot.description = "The table of variants lists the same ratios.";
   return plot;
 }
 
@@ -125,7 +125,7 @@ PagePlot turns(const std::vector<Variant>& variants) {
   plot.y = {"median step of the turn, " + unit.label, false, {}, true};
   std::int64_t warmup_until = 0;
   for (std::size_t i = 0; i < std::min(variants.size(), kMostLines); ++i) {
-    PlotSeries series{printable(variants[i].name, 40), PlotStyle::kLine, i, {}};
+    PlotSeries series{printable(variants[i].name, kNameBytes), PlotStyle::kLine, i, {}};
     std::vector<Sample> samples;
     for (const Turn& turn : variants[i].turns) {
       if (turn.step_seconds.empty()) continue;
@@ -142,12 +142,13 @@ PagePlot turns(const std::vector<Variant>& variants) {
   if (warmup_until > 0) {
     plot.bands.push_back({0.5, static_cast<double>(warmup_until) + 0.5, "warm-up"});
   }
-  plot.description = fmt::format(
-      "A line for each variant, a point for each round; rounds 1 to {} are warm-up. Drift of the "
-      "machine moves all lines alike.",
-      warmup_until);
+  plot.description = "One line per variant, one point per round.";
+  if (warmup_until > 0) {
+    plot.description += fmt::format(" Rounds 1 to {} are warm-up.", warmup_until);
+  }
+  plot.description += " When the machine drifts, all lines move together.";
   if (variants.size() > kMostLines) {
-    plot.description += fmt::format(" The first {} variants are drawn.", kMostLines);
+    plot.description += fmt::format(" Only the first {} variants are drawn.", kMostLines);
   }
   return plot;
 }
@@ -167,7 +168,7 @@ std::optional<PagePlot> phases(const std::vector<Variant>& variants) {
   std::vector<double> ends(variants.size(), 0);
   std::size_t colour = 0;
   for (const std::string& name : names) {
-    PlotSeries series{printable(name, 40), PlotStyle::kBars, colour++, {}};
+    PlotSeries series{printable(name, kNameBytes), PlotStyle::kBars, colour++, {}};
     for (std::size_t i = 0; i < variants.size(); ++i) {
       for (const VariantPhase& phase : variants[i].phases) {
         if (phase.name != name || !drawable(phase.median_seconds)) continue;
@@ -179,8 +180,8 @@ std::optional<PagePlot> phases(const std::vector<Variant>& variants) {
     plot.series.push_back(std::move(series));
   }
   plot.description =
-      "Medians of the phases, one after another; medians need not add up to that of the step. The "
-      "table of phases has the figures.";
+      "The medians of the phases, end to end. They need not add up to the median of the step. The "
+      "table of phases lists them.";
   return plot;
 }
 
@@ -204,7 +205,7 @@ PageTable variants_table(const std::vector<Variant>& variants) {
       quality = {passed ? "met" : "MISSED", {}, passed ? Tone::kGood : Tone::kBad};
     }
     table.rows.push_back(
-        {{printable(variant.name, 60)},
+        {{printable(variant.name, kNameBytes)},
          {printable(variant.summary)},
          {printable(variant.to_previous.to, 60)},
          seconds ? PageCell{format_quantity(*seconds, "s"), *seconds} : PageCell{"-"},
@@ -223,8 +224,8 @@ PageTable phases_table(const std::vector<Variant>& variants) {
   table.columns = {{"variant"}, {"phase"}, {"median", true}, {"x reference", true}};
   for (const Variant& variant : variants) {
     for (const VariantPhase& phase : variant.phases) {
-      table.rows.push_back({{printable(variant.name, 60)},
-                            {printable(phase.name, 60)},
+      table.rows.push_back({{printable(variant.name, kNameBytes)},
+                            {printable(phase.name, kNameBytes)},
                             {format_quantity(phase.median_seconds, "s"), phase.median_seconds},
                             ratio_cell(variant, phase.to_reference)});
     }
@@ -244,8 +245,9 @@ PageSection ablation_section(const ReportAblation& ablation, const std::string& 
                               line.started_at.substr(0, 10), line.status);
   section.tone = line.tone;
   section.paragraphs.push_back(
-      "All variants live in one process and take turns, so that a machine that drifts treats them "
-      "alike. Ratios are medians over the rounds, each round a pair of turns; above 1 is faster.");
+      "All variants live in one process and take turns, so a machine that drifts treats them "
+      "alike. Each ratio is a median over the rounds; a round gives one pair of turns. Above 1 is "
+      "faster.");
   section.facts = common_facts(ablation.result, ablation.file);
   for (const LeftOut& item : ablation.result.left_out) {
     section.facts.push_back({"left out", printable(item.name, 60) + ": " + printable(item.reason)});

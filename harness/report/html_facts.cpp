@@ -41,7 +41,7 @@ bool is_detailed_profile(std::size_t index, std::size_t count) {
 
 void limit_rows(PageTable& table) {
   if (table.rows.size() <= kMostRows) return;
-  table.note = fmt::format("The first {} of {} rows.", kMostRows, table.rows.size());
+  table.note = fmt::format("Only the first {} of {} rows are shown.", kMostRows, table.rows.size());
   table.rows.resize(kMostRows);
 }
 

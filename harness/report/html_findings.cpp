@@ -7,6 +7,7 @@
 
 #include "harness/base/text.hpp"
 #include "harness/report/html_parts.hpp"
+#include "harness/report/number_ranges.hpp"
 #include "harness/report/report_lines.hpp"
 
 namespace harness {
@@ -63,37 +64,49 @@ PageSection machine_part(const json& system, const std::string& name) {
   return part;
 }
 
+/// Two that are equal stand in one row.
 struct Finding {
   std::string kind{};
   std::string rule{};
   std::string path{};
   std::string expected{};
-  std::string actual{};
+  std::vector<std::string> found{};  ///< between the numbers that may differ
   std::string hint{};
 
-  auto key() const { return std::tie(kind, rule, path, expected, actual, hint); }
+  auto key() const { return std::tie(kind, rule, path, expected, found, hint); }
   bool operator<(const Finding& other) const { return key() < other.key(); }
 };
 
-std::vector<Finding> findings_of(const ResultCommon& result) {
-  std::vector<Finding> findings;
+/// A finding and the numbers in what was found.
+using FindingOfOne = std::pair<Finding, std::vector<std::string>>;
+
+FindingOfOne about_machine(const char* kind, const std::string& text) {
+  NumberedText taken = take_numbers(text);
+  return {{kind, "", "", "", std::move(taken.between), ""}, std::move(taken.numbers)};
+}
+
+std::vector<FindingOfOne> findings_of(const ResultCommon& result) {
+  std::vector<FindingOfOne> findings;
   for (const Violation& one : result.status.violations) {
-    findings.push_back({"1 violation", one.rule, one.path, one.expected, one.actual, one.hint});
+    findings.push_back(
+        {{"1 violation", one.rule, one.path, one.expected, {one.actual}, one.hint}, {}});
   }
   for (const std::string& reason : result.status.mistrust_reasons) {
-    findings.push_back({"2 mistrust", "", "", "", reason, ""});
+    findings.push_back(about_machine("2 mistrust", reason));
   }
   for (const Departure& one : result.rules.departures) {
     findings.push_back(
-        {"3 departure", result.rules.file, one.path, one.expected, one.actual, "division open"});
+        {{"3 departure", result.rules.file, one.path, one.expected, {one.actual}, "division open"},
+         {}});
   }
   for (const std::string& advice : result.status.recommendations) {
-    findings.push_back({"4 advice", "", "", "", advice, ""});
+    findings.push_back(about_machine("4 advice", advice));
   }
   return findings;
 }
 
 struct Seen {
+  NumberRanges numbers{};
   std::size_t count = 0;
   std::string first{};   ///< which result it stands in
   std::string target{};  ///< its section
@@ -156,11 +169,12 @@ PageSection machines_section(const ReportData& data) {
 PageSection findings_section(const ReportData& data) {
   std::map<Finding, Seen> found;
   for_each_result(data, [&](const ResultCommon& result, const std::string& target) {
-    for (const Finding& finding : findings_of(result)) {
+    for (const auto& [finding, numbers] : findings_of(result)) {
       Seen& seen = found[finding];
+      seen.numbers.add(numbers);
       if (seen.count++ > 0) continue;
       seen.first = fmt::format("{} {}", printable(result.rules.workload, 40),
-                               printable(result.identity.started_at, 16));
+                               printable(result.identity.started_at.substr(0, 16)));
       seen.target = target;
     }
   });
@@ -168,16 +182,16 @@ PageSection findings_section(const ReportData& data) {
   section.id = "findings";
   section.title = "Rules and findings";
   section.paragraphs = {
-      "Violations make a result invalid; departures from the rules make its division open; reasons "
-      "for mistrust say that the machine was not fit to measure on. What several results share "
-      "stands here once."};
+      "A violation makes a result invalid. A departure from the rules makes its division open. A "
+      "reason for mistrust says that the machine was not fit to measure on. What several results "
+      "share stands here once; where it differs only in a number, with the range of that number."};
   PageTable table;
   table.caption = "Violations, reasons for mistrust, departures and advice";
   table.columns = {{"kind"},  {"found"}, {"expected"},      {"rule"},
                    {"place"}, {"hint"},  {"results", true}, {"first in"}};
   for (const auto& [finding, seen] : found) {
     table.rows.push_back({{finding.kind.substr(2), {}, tone_of(finding.kind)},
-                          {printable(finding.actual, 400)},
+                          {printable(seen.numbers.text(finding.found), 400)},
                           {printable(finding.expected)},
                           {printable(finding.rule, 80)},
                           {printable(finding.path, 120)},
@@ -195,7 +209,7 @@ PageSection files_section(const ReportData& data) {
   section.id = "files";
   section.title = "Files";
   PageTable table;
-  table.caption = "Problems, notes and files that were passed over";
+  table.caption = "Problems, notes and skipped files";
   table.columns = {{"file"}, {"kind"}, {"place"}, {"what"}};
   const auto add = [&](const ReportFile& file, bool is_skipped) {
     for (const SchemaProblem& problem : file.problems) {

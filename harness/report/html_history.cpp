@@ -98,8 +98,9 @@ std::string change_text(const History& history, const ChangePoint& change, const
   const Result& after = data.runs[history.points[change.index].run].result;
   const bool lower_is_better = history.metric.direction != Direction::kHigher;
   const bool better = (change.shift.center < 0) == lower_is_better;
-  std::string text = fmt::format("From {} on {} {}", printable(after.identity.started_at, 24),
-                                 printable(history.metric.tag, 60), percent(change.shift.center));
+  std::string text =
+      fmt::format("From {} on {} {}", printable(after.identity.started_at, 24),
+                  printable(history.metric.tag, kNameBytes), percent(change.shift.center));
   if (change.shift.low && change.shift.high) {
     text += fmt::format(" [{}, {}]", percent(*change.shift.low), percent(*change.shift.high));
   }
@@ -113,10 +114,10 @@ PagePlot plot_of(const History& history, const std::vector<ChangePoint>& changes
   for (const Point& point : history.points) largest = std::max(largest, point.median.center);
   const PlotUnit unit = plot_unit(largest, history.metric.unit);
   PagePlot plot;
-  plot.title = "History of " + printable(history.metric.tag, 60);
+  plot.title = "History of " + printable(history.metric.tag, kNameBytes);
   plot.x.label = "runs, by their start";
   plot.y.label = "median of a run" + (unit.label.empty() ? "" : ", " + unit.label);
-  PlotSeries series{printable(history.metric.tag, 60), PlotStyle::kLine, 0, {}};
+  PlotSeries series{printable(history.metric.tag, kNameBytes), PlotStyle::kLine, 0, {}};
   for (std::size_t i = 0; i < history.points.size(); ++i) {
     const ReportLine line = line_of(data.runs[history.points[i].run]);
     const Interval& median = history.points[i].median;
@@ -168,15 +169,15 @@ PageSection history_section(const ReportData& data) {
     return one.points.size() >= 2 * kChangeSide;
   });
   section.paragraphs.push_back(fmt::format(
-      "The same work with the same settings on the same machine. A change of level is looked for "
-      "where there are at least {} runs, in the logarithms of their medians, by rank sums; without "
-      "any change the chance of a mark anywhere in this report is at most {:.0f} %. Changes below "
-      "{:.0f} % are not marked. A machine that drifts shows as a change too.",
+      "A history is the same work with the same settings on the same machine. With at least {} "
+      "runs, changes of level are looked for by rank sums in the logarithms of the medians. If "
+      "nothing changed, the chance of any mark in this report is at most {:.0f} %. Changes below "
+      "{:.0f} % are not marked. A machine that drifts shows up as a change too.",
       2 * kChangeSide, 100 * kFalseAlarms, 100 * kLeastChange));
   for (const History& history : histories) {
     if (section.parts.size() >= kMostHistories) {
-      section.paragraphs.push_back(
-          fmt::format("The first {} of {} histories.", kMostHistories, histories.size()));
+      section.paragraphs.push_back(fmt::format("Only the {} longest of {} histories are shown.",
+                                               kMostHistories, histories.size()));
       break;
     }
     const std::vector<ChangePoint> changes = changes_of(

@@ -44,7 +44,7 @@ PageSection summary_section(const ReportData& data) {
   section.id = "summary";
   section.title = "Results";
   PageTable table;
-  table.caption = "All results, the latest first";
+  table.caption = "All results, latest first";
   table.columns = {
       {"started (UTC)"},         {"status"},        {"workload"}, {"tier"},   {"stack"}, {"metric"},
       {"headline [95 %]", true}, {"quality", true}, {"machine"},  {"commit"}, {"file"}};
@@ -101,6 +101,14 @@ std::vector<PageFact> tiles_of(const ReportData& data) {
           tile(bad, "not valid", Tone::kBad)};
 }
 
+/// Says so where the section has fewer than all `total` of its kind.
+void say_only_latest(PageSection& section, std::size_t total, const char* kind) {
+  if (section.parts.size() == total) return;
+  section.paragraphs.push_back(fmt::format(
+      "Only the latest {} of {} {} have a section here. The table of results lists all.",
+      section.parts.size(), total, kind));
+}
+
 PageSection runs_section(const ReportData& data) {
   PageSection section;
   section.id = "runs";
@@ -109,10 +117,7 @@ PageSection runs_section(const ReportData& data) {
     if (!is_detailed(i, data.runs.size())) break;
     section.parts.push_back(run_section(data.runs[i], run_id(i)));
   }
-  if (data.runs.size() > section.parts.size()) {
-    section.paragraphs.push_back(
-        fmt::format("The latest {} of {} runs.", section.parts.size(), data.runs.size()));
-  }
+  say_only_latest(section, data.runs.size(), "runs");
   return section;
 }
 
@@ -124,10 +129,7 @@ PageSection ablations_section(const ReportData& data) {
     if (!is_detailed(i, data.ablations.size())) break;
     section.parts.push_back(ablation_section(data.ablations[i], ablation_id(i)));
   }
-  if (data.ablations.size() > section.parts.size()) {
-    section.paragraphs.push_back(
-        fmt::format("The latest {} of {} ablations.", section.parts.size(), data.ablations.size()));
-  }
+  say_only_latest(section, data.ablations.size(), "ablations");
   return section;
 }
 
@@ -141,10 +143,7 @@ PageSection profiles_section(const ReportData& data) {
     // Of several the latest is opened: each is long.
     section.parts.back().folded = section.parts.size() > 1;
   }
-  if (data.profiles.size() > section.parts.size()) {
-    section.paragraphs.push_back(
-        fmt::format("The latest {} of {} profiles.", section.parts.size(), data.profiles.size()));
-  }
+  say_only_latest(section, data.profiles.size(), "profiles");
   return section;
 }
 

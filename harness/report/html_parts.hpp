@@ -16,6 +16,9 @@ inline constexpr std::size_t kMostDetailed = 100;
 inline constexpr std::size_t kMostProfiles = 20;
 /// Most rows of a table: what a browser sorts and filters without a pause.
 inline constexpr std::size_t kMostRows = 2000;
+/// Most bytes of a name of a metric, phase or variant: all that a valid file may have. What tells
+/// names apart may stand at their ends, so the page cuts their middles, by the room it has.
+inline constexpr std::size_t kNameBytes = 128;
 
 /// Ids of the sections of single results, by their place in ReportData.
 std::string run_id(std::size_t index);

@@ -18,7 +18,7 @@ double largest_of(const std::vector<Sample>& samples) {
 }
 
 std::string axis_label(const Metric& metric, const PlotUnit& unit) {
-  return printable(metric.tag, 60) + (unit.label.empty() ? "" : ", " + unit.label);
+  return printable(metric.tag, kNameBytes) + (unit.label.empty() ? "" : ", " + unit.label);
 }
 
 bool is_plottable(double value) { return std::abs(value) <= kLargestPlotted; }
@@ -28,12 +28,12 @@ bool is_plottable(double value) { return std::abs(value) <= kLargestPlotted; }
 PagePlot sample_plot(const Metric& metric, const ThinSamples& samples, const std::string& x_label) {
   const PlotUnit unit = plot_unit(largest_of(samples.kept), metric.unit);
   PagePlot plot;
-  plot.title = "Samples of " + printable(metric.tag, 60);
-  plot.choice = printable(metric.tag, 60);
+  plot.title = "Samples of " + printable(metric.tag, kNameBytes);
+  plot.choice = printable(metric.tag, kNameBytes);
   plot.x.label = x_label;
   plot.y.label = axis_label(metric, unit);
   PlotSeries& series = plot.series.emplace_back();
-  series.name = printable(metric.tag, 60);
+  series.name = printable(metric.tag, kNameBytes);
   for (const Sample& sample : samples.kept) {
     PlotPoint point{
         static_cast<double>(sample.step), plotted(*sample.value * unit.factor), {}, {}, {}};
@@ -44,7 +44,7 @@ PagePlot sample_plot(const Metric& metric, const ThinSamples& samples, const std
     const double from = std::min<double>(1, static_cast<double>(samples.kept.front().step));
     plot.bands.push_back({from - 0.5, static_cast<double>(samples.warmup_until) + 0.5, "warm-up"});
   }
-  plot.description = fmt::format("{} by {}, {}", printable(metric.tag, 60), x_label,
+  plot.description = fmt::format("{} by {}, {}", printable(metric.tag, kNameBytes), x_label,
                                  format_count(static_cast<long long>(samples.total), "sample"));
   if (samples.warmup_until > 0) {
     plot.description += fmt::format(", warm-up until {} {}", x_label, samples.warmup_until);
@@ -78,8 +78,8 @@ PagePlot histogram_plot(const Metric& metric, const Histogram& histogram) {
   for (const double edge : histogram.edges) largest = std::max(largest, std::abs(edge));
   const PlotUnit unit = plot_unit(largest, metric.unit);
   PagePlot plot;
-  plot.title = "Distribution of " + printable(metric.tag, 60);
-  plot.choice = printable(metric.tag, 60);
+  plot.title = "Distribution of " + printable(metric.tag, kNameBytes);
+  plot.choice = printable(metric.tag, kNameBytes);
   plot.x.label = axis_label(metric, unit) + ", after the warm-up";
   plot.y.label = "samples";
   plot.y.from_zero = true;
@@ -156,8 +156,8 @@ std::optional<PagePlot> roofline_plot(const Result& run) {
   plot.series.push_back(std::move(step));
   plot.description = fmt::format(
       "The step does {:.3g} FLOP for each byte that must move and reaches {} of a measured peak of "
-      "{}; copy bandwidth {}. Bytes are the least that must move, so the step may lie further "
-      "left.",
+      "{}. Copy bandwidth: {}. Bytes are the least that must move, so the step may really lie "
+      "further left.",
       cost.step_flops / cost.step_bytes,
       format_quantity(*run.cost->achieved_flops_per_second, "FLOP/s"),
       format_quantity(*flops, "FLOP/s"), format_quantity(*bandwidth, "B/s"));

@@ -89,12 +89,12 @@ std::string steps_text(const Profile& profile) {
     return with_interval(*metric->summary.median, metric->unit);
   };
   const ProfileTables& tables = profile.tables;
-  std::string text = fmt::format("A plain step takes {}, a recorded one {}", median_of(kPlainStep),
+  std::string text = fmt::format("A plain step takes {}, a recorded step {}", median_of(kPlainStep),
                                  median_of(kRecordedStep));
   if (profile.overhead) {
     text += fmt::format(": recording makes it {} times as long", ratio_text(*profile.overhead));
   }
-  return text + fmt::format(". Times and shares below are of the mean of {}, {}.",
+  return text + fmt::format(". Times and shares below are of the mean of {}: {}.",
                             format_count(static_cast<long long>(tables.steps), "recorded step"),
                             format_quantity(tables.step_seconds, "s"));
 }
@@ -120,10 +120,10 @@ void add_facts(std::vector<PageFact>& facts, const Profile& profile) {
                                  100 * tables.attributed_share)});
   std::vector<std::string> libraries;
   for (const std::string& library : tables.libraries) libraries.push_back(printable(library, 40));
-  facts.push_back({"oneDNN that spoke", libraries.empty() ? "none" : join(libraries, ", ")});
+  facts.push_back({"oneDNN versions recorded", libraries.empty() ? "none" : join(libraries, ", ")});
   const std::string counters = counters_text(tables);
   if (!counters.empty()) facts.push_back({"hardware counters", printable(counters, 400)});
-  facts.push_back({"rows", fmt::format("{} of operators alike, {} of primitives alike",
+  facts.push_back({"rows", fmt::format("{} distinct operators, {} distinct primitives",
                                        tables.operators.size(), tables.primitives.size())});
   for (const Peak& peak : profile.peaks) {
     facts.push_back(
@@ -148,10 +148,11 @@ PageIcicle profile_icicle(const ProfileTables& tables) {
   PageIcicle icicle;
   icicle.title = "A step, part by part";
   icicle.description =
-      "Width is time within a recorded step; below each part is what it is made of. Open space "
-      "below an operator is time outside of primitives. Parts that are too small stand together as "
-      "\"N more\". Click or press Enter to look into a part, Escape or Backspace to go back; arrow "
-      "keys go from part to part. The tables hold the same.";
+      "The width of a bar is its time within a recorded step; the bars below it are its parts. "
+      "Empty space below an operator is time outside of primitives. Parts that are too small are "
+      "merged into \"N more\". Click a part or press Enter to look into it; press Escape or "
+      "Backspace "
+      "to go back. The arrow keys go from part to part. The tables list the same numbers.";
   std::vector<std::string> phases;
   for (const OperatorRow& row : tables.operators) {
     if (std::find(phases.begin(), phases.end(), row.phase) == phases.end() && phases.size() < 16) {

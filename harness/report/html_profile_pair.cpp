@@ -29,7 +29,7 @@ std::string signed_time(double seconds) {
 std::string name_of(const DifferenceRow& row) {
   std::string name = row.name.empty() ? "(no module)" : spoken_operator(row.name);
   if (!row.detail.empty()) name += ", " + row.detail;
-  return printable(name, 100);
+  return printable(name, 2 * kNameBytes);
 }
 
 /// What is lost and what is saved, to either side of 0.
@@ -58,7 +58,7 @@ PagePlot changes_plot(const char* title, const std::vector<DifferenceRow>& rows,
   for (PlotSeries* series : {&longer, &shorter}) {
     if (!series->points.empty()) plot.series.push_back(std::move(*series));
   }
-  plot.description = "The largest changes, whichever way. The table has all of them.";
+  plot.description = "The largest changes, in either direction. The table lists all of them.";
   return plot;
 }
 
@@ -81,12 +81,12 @@ PagePlot work_plot(const ProfileDifference& difference, const std::string& first
     const auto place = static_cast<double>(plot.y.names.size());
     const auto add = [&](PlotSeries& series, const std::optional<double>& seconds, double calls) {
       if (!seconds) return;
-      series.points.push_back(
-          {plotted(*seconds * unit.factor),
-           place,
-           {},
-           {},
-           fmt::format("{}, {:.4g} calls", format_quantity(*seconds, "s"), calls)});
+      series.points.push_back({plotted(*seconds * unit.factor),
+                               place,
+                               {},
+                               {},
+                               fmt::format("{}, {:.4g} call{}", format_quantity(*seconds, "s"),
+                                           calls, calls == 1 ? "" : "s")});
     };
     add(before, row.first_seconds, row.first_calls);
     add(after, row.other_seconds, row.other_calls);
@@ -94,8 +94,8 @@ PagePlot work_plot(const ProfileDifference& difference, const std::string& first
   }
   plot.series = {before, after};
   plot.description =
-      "By kind, direction and type, whatever implementation oneDNN chose; kernels of this project "
-      "among them.";
+      "Grouped by kind, direction and type, whichever implementation oneDNN chose. The kernels of "
+      "this project are among them.";
   return plot;
 }
 
@@ -122,11 +122,10 @@ PageTable changes_table(const ChangesTable& kind, const std::vector<DifferenceRo
   table.caption = kind.caption;
   table.columns = {{kind.name}};
   if (kind.detail != nullptr) table.columns.push_back({kind.detail});
-  const std::vector<PageColumn> numbers = {{"change", true},      {"of the step's change", true},
-                                           {first.name, true},    {other.name, true},
-                                           {"times", true},       {"share before", true},
-                                           {"share after", true}, {"calls before", true},
-                                           {"calls after", true}};
+  const std::vector<PageColumn> numbers = {
+      {"change", true},      {"share of change", true}, {first.name, true},
+      {other.name, true},    {"ratio", true},           {"share before", true},
+      {"share after", true}, {"calls before", true},    {"calls after", true}};
   table.columns.insert(table.columns.end(), numbers.begin(), numbers.end());
   for (const DifferenceRow& row : rows) {
     if (table.rows.size() == kMostRows) break;
@@ -152,7 +151,8 @@ PageTable changes_table(const ChangesTable& kind, const std::vector<DifferenceRo
     table.rows.push_back(std::move(cells));
   }
   if (rows.size() > table.rows.size()) {
-    table.note = fmt::format("The first {} of {} rows.", table.rows.size(), rows.size());
+    table.note =
+        fmt::format("Only the first {} of {} rows are shown.", table.rows.size(), rows.size());
   }
   return table;
 }
@@ -192,8 +192,9 @@ PageSection profile_pair_section(const ProfileSide& first, const ProfileSide& ot
   section.id = id;
   section.title = fmt::format("{} against {}", other.name, first.name);
   section.paragraphs.push_back(fmt::format(
-      "A recorded step takes {} instead of {}: {}, {:.3f} times as long. Changes by part, by "
-      "module and by operator each add up to that; one profile a side tells no spread.",
+      "A recorded step takes {} instead of {}: {}, {:.3f} times as long. The changes by part, by "
+      "module and by operator each add up to that. One profile on each side says nothing about the "
+      "spread between runs.",
       format_quantity(difference.other_step, "s"), format_quantity(difference.first_step, "s"),
       signed_time(change), difference.other_step / difference.first_step));
   section.facts = set_up_facts(first, other);

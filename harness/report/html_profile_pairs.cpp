@@ -146,7 +146,8 @@ PagePlot parts_plot(const std::vector<ProfileSide>& sides) {
   }
   std::erase_if(plot.series, [](const PlotSeries& series) { return series.points.empty(); });
   plot.description =
-      "Time without the operators called, by part of the model. The tables below have the figures.";
+      "The time of each part of the model, as the operators in it took it themselves. The tables "
+      "below list the numbers.";
   return plot;
 }
 
@@ -165,8 +166,8 @@ PageSection profile_pairs_section(const ReportData& data) {
   section.id = "profile-pairs";
   section.title = "Profiles side by side";
   section.paragraphs.push_back(
-      "Each later profile of a workload against its first one (with reference kernels, where there "
-      "is one). Green is time saved, red is time lost.");
+      "Each profile of a workload is compared with the first one. A profile with reference kernels "
+      "counts as the first, wherever there is one. Green is time saved, red is time lost.");
   for (const auto& [workload, found] : by_workload) {
     if (found.size() < 2) continue;
     const std::vector<ProfileSide> sides = in_order(found);
@@ -176,7 +177,8 @@ PageSection profile_pairs_section(const ReportData& data) {
         fmt::format("{} · {}", printable(workload, 60), format_count(std::ssize(sides), "profile"));
     if (found.size() > sides.size()) {
       part.paragraphs.push_back(
-          fmt::format("Of {} profiles the first and the latest.", found.size()));
+          fmt::format("Only the first and the latest {} of {} profiles are compared.",
+                      sides.size() - 1, found.size()));
     }
     part.plots.push_back(parts_plot(sides));
     part.tables.push_back(steps_table(sides));

@@ -23,7 +23,7 @@ std::string bar_name(const PrimitiveSum& sum) {
   for (const std::string* part : {&sum.type, &sum.implementation}) {
     if (!part->empty()) name += " " + *part;
   }
-  return printable(name, 80);
+  return printable(name, 2 * kNameBytes);
 }
 
 }  // namespace
@@ -72,8 +72,8 @@ std::optional<PagePlot> primitives_plot(const ProfileTables& tables) {
     if (!series->points.empty()) plot.series.push_back(std::move(*series));
   }
   plot.description = fmt::format(
-      "All primitives and kernels take {} of a step; by kind, direction, type and implementation. "
-      "The table has their calls and rates.",
+      "All primitives and kernels together take {} of a step. They are grouped by kind, direction, "
+      "type and implementation. The table lists their calls and rates.",
       share_text(all, tables.step_seconds));
   return plot;
 }
@@ -104,10 +104,10 @@ std::optional<PagePlot> memory_plot(const ProfileTables& tables) {
     series.points.push_back({plotted(seconds_of(sample)), plotted(*sample.value * unit.factor)});
   }
   const std::string most = format_quantity(*peak->value, "B");
-  plot.marks.push_back({plotted(*peak->value * unit.factor), "most " + most, true});
+  plot.marks.push_back({plotted(*peak->value * unit.factor), "peak " + most, true});
   plot.description = fmt::format(
-      "Of the whole process, at allocations and releases: {} at the beginning, most {} after {}, "
-      "{} at the end.",
+      "Memory of the whole process at each allocation and release: {} at the beginning, at most {} "
+      "(after {}), {} at the end.",
       format_quantity(*kept.kept.front().value, "B"), most, format_quantity(seconds_of(*peak), "s"),
       format_quantity(*kept.kept.back().value, "B"));
   return plot;

@@ -160,7 +160,7 @@ std::optional<PagePlot> profile_roofline(const Profile& profile) {
       operator_work(profile.tables, named ? precision->get<std::string>() : "fp32", tags);
   if (primitives.empty() && operators.empty()) return std::nullopt;
   PagePlot plot;
-  plot.title = "Roofline: what runs, under what the machine can";
+  plot.title = "Roofline: what runs, under the peaks of the machine";
   plot.x = {"FLOP per byte that has to move", true, {}, false};
   plot.y = {"GFLOP/s", true, {}, false};
   std::size_t colour = 0;
@@ -194,11 +194,11 @@ std::optional<PagePlot> profile_roofline(const Profile& profile) {
     drawn = true;
   }
   plot.description = fmt::format(
-      "{} primitives and {} operators whose work and traffic can be told, the longest; the larger "
-      "a point, the more time of a step it takes. Bytes are the least that must move.",
+      "The longest {} primitives and {} operators whose work and traffic are known. The larger a "
+      "point, the more of a step it takes. Bytes are the least that must move.",
       primitives.size(), operators.size());
   if (!missing.empty()) {
-    plot.description += " Without a measured peak of this machine: " + join(missing, ", ") + ".";
+    plot.description += " Peaks that were not measured: " + join(missing, ", ") + ".";
   }
   return plot;
 }

@@ -99,13 +99,13 @@ void note_of_rows(PageTable& table, const std::vector<Item>& all, double Item::*
   if (all.size() <= table.rows.size()) return;
   double left = 0;
   for (std::size_t i = table.rows.size(); i < all.size(); ++i) left += all[i].*seconds;
-  table.note = fmt::format("The first {} of {} rows; the others take {} of a step.",
+  table.note = fmt::format("Only the first {} of {} rows are shown. The others take {} of a step.",
                            table.rows.size(), all.size(), cells.share(left).text);
 }
 
 PageTable operator_rows(const ProfileTables& tables, const Cells& cells) {
   PageTable table;
-  table.caption = "Operators by name, module and shapes, the longest first";
+  table.caption = "Operators by name, module and shapes, longest first";
   table.columns = {{"operator"},
                    {"module"},
                    {"phase"},
@@ -141,9 +141,9 @@ std::string layouts_of(const Primitive& primitive) {
 
 PageTable primitive_rows(const ProfileTables& tables, const Cells& cells) {
   PageTable table;
-  table.caption = "Primitives by problem and by the module they ran for, the longest first";
+  table.caption = "Primitives by problem and by the module they ran for, longest first";
   table.columns = {{"primitive"},  {"implementation"}, {"module"},     {"calls", true},
-                   {"time", true}, {"share", true},    {"rate", true}, {"made anew", true},
+                   {"time", true}, {"share", true},    {"rate", true}, {"created again", true},
                    {"problem"},    {"layouts"},        {"attributes"}};
   for (const PrimitiveRow& row : tables.primitives) {
     if (table.rows.size() == kMostRows) break;

@@ -44,7 +44,7 @@ std::string hash_source(std::string_view content) {
 std::string policy() {
   std::vector<std::string> scripts;
   for (const std::string_view script :
-       {chart_js(), tables_js(), plots_js(), marks_js(), icicle_js(), page_js()}) {
+       {chart_js(), tables_js(), labels_js(), plots_js(), marks_js(), icicle_js(), page_js()}) {
     scripts.push_back(hash_source(script));
   }
   // The data are no script and need no leave. The icon is an empty one: without it some browsers
@@ -58,12 +58,13 @@ std::string policy() {
 std::string render_html(const ReportPage& page) {
   const std::string data = script_json(to_json(page));
   const std::string rules = policy();
-  const std::array<std::pair<std::string_view, std::string_view>, 9> parts = {
+  const std::array<std::pair<std::string_view, std::string_view>, 10> parts = {
       {{"policy", rules},
        {"style", page_css()},
        {"data", data},
        {"chart", chart_js()},
        {"tables", tables_js()},
+       {"labels", labels_js()},
        {"plots", plots_js()},
        {"marks", marks_js()},
        {"icicle", icicle_js()},

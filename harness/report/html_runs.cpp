@@ -36,7 +36,7 @@ PageTable metrics_table(const Result& run) {
     std::vector<std::string> warnings;
     for (const std::string& warning : metric.warnings) warnings.push_back(printable(warning));
     const bool doubtful = !warnings.empty();
-    table.rows.push_back({{printable(metric.tag, 128), {}, Tone::kPlain, {}},
+    table.rows.push_back({{printable(metric.tag, kNameBytes), {}, Tone::kPlain, {}},
                           median,
                           interval,
                           {std::to_string(summary.n), static_cast<double>(summary.n)},
@@ -51,9 +51,10 @@ PageTable metrics_table(const Result& run) {
 
 PageTable checks_table(const std::vector<Check>& checks) {
   PageTable table;
-  table.caption = "Checks of the quality";
-  table.columns = {{"check"},           {"expected", true},    {"actual", true}, {"error", true},
-                   {"tolerance", true}, {"share of it", true}, {"verdict"}};
+  table.caption = "Quality checks";
+  table.columns = {{"check"},       {"expected", true},  {"actual", true},
+                   {"error", true}, {"tolerance", true}, {"share of tolerance", true},
+                   {"verdict"}};
   for (const Check& check : checks) {
     const bool known = check.error && check.tolerance > 0;
     const double share = known ? *check.error / check.tolerance : 0;
@@ -159,8 +160,8 @@ PageSection run_section(const ReportRun& run, const std::string& id) {
     if (&result.metrics[i] != headline) add_plots(i);
   }
   if (result.metrics.size() > kMostMetrics) {
-    section.paragraphs.push_back(
-        fmt::format("Of {} metrics the first {} are drawn.", result.metrics.size(), kMostMetrics));
+    section.paragraphs.push_back(fmt::format("Only the first {} of {} metrics are drawn.",
+                                             kMostMetrics, result.metrics.size()));
   }
   if (const auto roofline = roofline_plot(result)) section.plots.push_back(*roofline);
   section.tables.push_back(metrics_table(result));

@@ -60,7 +60,7 @@ void add_rows(PageTable& table, const Comparison& comparison,
       }
       const auto note = row.notes.find(i);
       table.rows.push_back(
-          {{printable(row.name, 80)},
+          {{printable(row.name, kNameBytes)},
            {comparison.names[i]},
            {std::to_string(comparison.runs[i]), static_cast<double>(comparison.runs[i])},
            value,
@@ -73,7 +73,7 @@ void add_rows(PageTable& table, const Comparison& comparison,
 
 PageTable table_of(const Comparison& comparison) {
   PageTable table;
-  table.caption = "Medians over the runs, and the change against the first set-up";
+  table.caption = "Medians over the runs, and the change from the first set-up";
   table.columns = {{"quantity"},     {"set-up"},  {"runs", true}, {"median [95 %]", true},
                    {"change", true}, {"verdict"}, {"note"}};
   add_rows(table, comparison, comparison.convergence);
@@ -87,7 +87,7 @@ PagePlot factors_plot(const Comparison& comparison) {
   constexpr std::size_t kMostFactors = 30;
   PagePlot plot;
   plot.title = "Change against " + comparison.names.front();
-  plot.x.label = "times its value [95 % interval]";
+  plot.x.label = "ratio to the first set-up [95 % interval]";
   plot.marks.push_back({1, "no change", false});
   std::vector<PlotSeries> series;
   for (std::size_t i = 1; i < comparison.names.size(); ++i) {
@@ -107,20 +107,20 @@ PagePlot factors_plot(const Comparison& comparison) {
         point.low = plotted(*change->low);
         point.high = plotted(*change->high);
       }
-      point.label = fmt::format("{}, {}: × {}", printable(row.name, 60), comparison.names[i],
-                                change_text(*change, row));
+      point.label = fmt::format("{}, {}: × {}", printable(row.name, kNameBytes),
+                                comparison.names[i], change_text(*change, row));
       series[i - 1].points.push_back(point);
       any = true;
     }
-    if (any) plot.y.names.push_back(printable(row.name, 60));
+    if (any) plot.y.names.push_back(printable(row.name, kNameBytes));
   }
   for (PlotSeries& one : series) {
     if (!one.points.empty()) plot.series.push_back(std::move(one));
   }
   plot.description =
-      "For each quantity how many times the first set-up's value the others have; an interval "
-      "needs "
-      "at least four runs a side. The table has the figures.";
+      "Each point is the ratio of a set-up's value to that of the first set-up. An interval needs "
+      "at "
+      "least four runs on each side. The table lists the numbers.";
   return plot;
 }
 
@@ -144,7 +144,7 @@ std::optional<PagePlot> strip_plot(const std::vector<Side>& sides) {
   const PlotUnit unit = plot_unit(largest, headline->unit);
   PagePlot plot;
   plot.title = "Every run, by set-up";
-  plot.x.label = printable(headline->tag, 60) + ", median of a run" +
+  plot.x.label = printable(headline->tag, kNameBytes) + ", median of a run" +
                  (unit.label.empty() ? "" : ", " + unit.label);
   for (std::size_t i = 0; i < sides.size(); ++i) {
     plot.y.names.push_back(sides[i].name);
@@ -159,7 +159,8 @@ std::optional<PagePlot> strip_plot(const std::vector<Side>& sides) {
     }
     plot.series.push_back(std::move(series));
   }
-  plot.description = "A point for each run: how far set-ups lie apart, and runs of the same one.";
+  plot.description =
+      "One point per run: how far set-ups lie apart, and how far runs of one set-up do.";
   return plot;
 }
 
@@ -181,8 +182,8 @@ PageSection compare_group(const ReportData& data, const WorkGroup& group) {
     section.paragraphs.emplace_back(printable(error.what(), 600));
   }
   if (group.set_ups.size() > sides.size()) {
-    section.paragraphs.push_back(
-        fmt::format("The first {} of {} set-ups.", sides.size(), group.set_ups.size()));
+    section.paragraphs.push_back(fmt::format("Only the first {} of {} set-ups are compared.",
+                                             sides.size(), group.set_ups.size()));
   }
   return section;
 }
@@ -194,11 +195,11 @@ PageSection series_section(const ReportData& data) {
   section.id = "series";
   section.title = "Set-ups side by side";
   section.paragraphs = {
-      "Runs that share workload, rules, tier and machine, by what else they do not share; seeds "
-      "may "
-      "differ. Nothing pairs these runs, so a change is the median of all ratios between a run of "
-      "one side and one of the other (Hodges and Lehmann), its interval exact (Mann and Whitney). "
-      "Runs an hour apart on a machine that drifts differ without any change of the program."};
+      "These runs share workload, rules, tier and machine and differ in their set-up. Their seeds "
+      "may differ too. The runs are not paired: a change is the median of all ratios between a run "
+      "of one side and a run of the other (Hodges and Lehmann), with an exact interval (Mann and "
+      "Whitney). On a machine that drifts, runs an hour apart differ even if the program is the "
+      "same."};
   for (const WorkGroup& group : group_runs(data)) {
     if (group.set_ups.size() < 2) continue;
     PageSection part = compare_group(data, group);

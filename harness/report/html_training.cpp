@@ -114,10 +114,10 @@ PageSection group_section(const ReportData& data, const WorkGroup& group) {
   for (PagePlot* plot : {&by_epoch, &by_time}) {
     plot->y.label = quality;
     plot->description =
-        "A curve for each run, of one colour for each set-up. The table has how each "
-        "ended.";
+        "One curve per run, one colour per set-up. The table says how each run ended.";
     if (total > kMostCurves) {
-      plot->description += fmt::format(" The first {} of {} runs.", kMostCurves, total);
+      plot->description +=
+          fmt::format(" Only the first {} of {} runs are drawn.", kMostCurves, total);
     }
     std::erase_if(plot->series, [](const PlotSeries& one) { return one.points.empty(); });
     // Targets of a run's own that nobody meant to reach would only squeeze the curves.

@@ -8,6 +8,7 @@ namespace harness {
 std::string_view page_html();
 std::string_view page_css();
 std::string_view tables_js();
+std::string_view labels_js();
 std::string_view plots_js();
 std::string_view marks_js();
 std::string_view icicle_js();

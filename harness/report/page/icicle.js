@@ -4,7 +4,7 @@
 
 Report.kBarHeight = 23;   // pixels, as in page.css
 Report.kLeastBar = 1.5;   // pixels; narrower neighbours are drawn as one bar without a name
-Report.kLeastName = 30;   // pixels
+Report.kLeastName = 34;   // pixels; less shows nothing of a name
 
 // Children of each node, and how deep it lies.
 Report.treeOf = function (nodes) {
@@ -25,23 +25,16 @@ Report.icicle = function (icicle) {
   const trees = icicle.trees.map((tree) => Report.treeOf(tree.nodes));
   let tree = trees[0], root = 0;
   let bars = [];     // drawn: {index, node, left, width}; parents before children
+  let font = '';     // of the bars
   let current = 0;   // index of the bar that Tab leads to
 
   const path = element('nav', {class: 'path', 'aria-label': 'Way back to the whole step'});
   const told = element('p', {class: 'told', 'aria-hidden': 'true'});
   const box = element('div', {class: 'icicle', role: 'tree', 'aria-label': icicle.title});
   const figure = element('figure', {class: 'wide'}, element('figcaption', {}, icicle.title));
+  const keys = icicle.keys.map((key) => ({name: key.name, classes: Report.barColour({tone: key.tone, c: key.colour})}));
   if (trees.length > 1) figure.append(chooser());
-  figure.append(keys(), path, box, told, element('p', {}, icicle.description));
-
-  function keys() {
-    const list = element('ul', {class: 'keys'});
-    for (const key of icicle.keys) {
-      const swatch = element('span', {class: 'swatch ' + Report.barColour({tone: key.tone, c: key.colour})});
-      list.append(element('li', {}, swatch, key.name));
-    }
-    return list;
-  }
+  figure.append(Report.keys(keys), path, box, told, element('p', {}, icicle.description));
 
   function chooser() {
     const select = element('select', {}, ...icicle.trees.map((one, i) => element('option', {value: i}, one.choice)));
@@ -60,7 +53,8 @@ Report.icicle = function (icicle) {
 
   function tell(index) {
     const node = tree.nodes[index];
-    told.replaceChildren(element('strong', {}, way(index).slice(1).map((one) => tree.nodes[one].n).join(' \u203a ') || node.n),
+    const names = way(index).slice(1).map((one) => tree.nodes[one].n);
+    told.replaceChildren(element('strong', {}, names.join(' \u203a ') || node.n),
       (node.k ? ' (' + node.k + ')' : '') + ' \u00b7 ' + node.t);
   }
 
@@ -86,13 +80,21 @@ Report.icicle = function (icicle) {
     node.style.top = level * Report.kBarHeight + 'px';
   }
 
+  // Of a name as much as a bar of `width` pixels has room for.
+  function nameIn(name, width) {
+    const room = width - 10;  // less its padding and the gap
+    if (Report.textWidth(name, font) <= room) return name;
+    return width < Report.kLeastName ? '' : Report.cut(name, room, font);
+  }
+
   function bar(index, left, width, level, position, count) {
     const data = tree.nodes[index];
+    const whole = data.n + (data.k ? ', ' + data.k : '') + ': ' + data.t;
     const node = element('div', {
       role: 'treeitem', tabindex: '-1', class: 'bar ' + Report.barColour(data) + (data.k ? ' ' + data.k : ''),
       'aria-level': level + 1, 'aria-posinset': position, 'aria-setsize': count,
-      'aria-label': data.n + (data.k ? ', ' + data.k : '') + ': ' + data.t,
-    }, width >= Report.kLeastName ? data.n : '');
+      'aria-label': whole, title: whole,
+    }, nameIn(data.n, width));
     if (tree.children[index].length) node.setAttribute('aria-expanded', 'true');
     place(node, left, width, level);
     bars.push({index, node, left, width});
@@ -101,6 +103,7 @@ Report.icicle = function (icicle) {
 
   function draw() {
     bars = [];
+    font = Report.font(11.5);
     const whole = box.clientWidth || 900;
     const made = document.createDocumentFragment();
     const open = [{index: root, left: 0, width: whole, level: 0, position: 1, count: 1}];

@@ -1,7 +1,41 @@
 // What Chart.js does not draw by itself: shaded bands, marks with labels, intervals, texts at bars.
 'use strict';
 
-Report.markFont = () => '10.5px ' + getComputedStyle(document.body).fontFamily;
+Report.markFont = () => Report.font(10.5);
+
+// Texts lie over the data, so they stand on a rim of paper.
+Report.write = function (ctx, text, x, y) {
+  ctx.save();
+  ctx.setLineDash([]);
+  ctx.lineJoin = 'round';
+  ctx.lineWidth = 3;
+  ctx.strokeStyle = Report.colour('--paper');
+  ctx.strokeText(text, x, y);
+  ctx.fillText(text, x, y);
+  ctx.restore();
+};
+
+// Rows of texts above a plot: the names of its bands and of its upright marks.
+Report.kHeadRow = 13;
+Report.headRows = function (plot) {
+  return Math.min(3, plot.bands.length + plot.marks.filter((mark) => !mark.across).length);
+};
+Report.headroom = (plot) => Report.kHeadRow * Report.headRows(plot);
+
+// Places for texts above the plot of `chart`: the lowest row in which a text of `width` pixels that starts at `left`
+// has room, null where there is none. What fits nowhere is left out: it stands below the plot as well.
+Report.headPlaces = function (chart, plot) {
+  const taken = [];  // {row, from, to}
+  return function (left, width) {
+    const from = Math.max(0, Math.min(left, chart.width - width - 2));
+    for (let row = 0; row < Report.headRows(plot); row += 1) {
+      if (taken.some((one) => one.row === row && from < one.to + 6 && one.from < from + width + 6)) continue;
+      taken.push({row, from, to: from + width});
+      return {x: from, y: chart.chartArea.top - 4 - Report.kHeadRow * row};
+    }
+    return null;
+  };
+};
 
 // Shaded parts of the x axis below the data, marked places of either axis above it.
 Report.marksPlugin = function (plot) {
@@ -10,26 +44,29 @@ Report.marksPlugin = function (plot) {
     beforeDatasetsDraw(chart) {
       const {ctx, chartArea: area, scales} = chart;
       ctx.save();
-      ctx.font = Report.markFont();
-      ctx.textBaseline = 'top';
+      ctx.fillStyle = Report.colour('--shade');
       for (const band of plot.bands) {
         const from = Math.max(area.left, scales.x.getPixelForValue(band.from));
         const to = Math.min(area.right, scales.x.getPixelForValue(band.to));
-        if (!(to > from)) continue;
-        ctx.fillStyle = Report.colour('--shade');
-        ctx.fillRect(from, area.top, to - from, area.bottom - area.top);
-        ctx.fillStyle = Report.colour('--faint');
-        if (ctx.measureText(band.label).width < to - from - 6) ctx.fillText(band.label, from + 4, area.top + 3);
+        if (to > from) ctx.fillRect(from, area.top, to - from, area.bottom - area.top);
       }
       ctx.restore();
     },
     afterDatasetsDraw(chart) {
       const {ctx, chartArea: area, scales} = chart;
+      const place = Report.headPlaces(chart, plot);
       ctx.save();
       ctx.font = Report.markFont();
       ctx.strokeStyle = ctx.fillStyle = Report.colour('--faint');
       ctx.setLineDash([4, 3]);
-      let turn = 0;
+      const head = (text, at) => {
+        const spot = place(at, ctx.measureText(text).width);
+        if (spot) Report.write(ctx, text, spot.x, spot.y);
+      };
+      for (const band of plot.bands) {
+        const from = Math.max(area.left, scales.x.getPixelForValue(band.from));
+        if (from < Math.min(area.right, scales.x.getPixelForValue(band.to))) head(band.label, from);
+      }
       for (const mark of plot.marks) {
         const scale = mark.across ? scales.y : scales.x;
         const at = scale.getPixelForValue(mark.at);
@@ -40,17 +77,15 @@ Report.marksPlugin = function (plot) {
           ctx.moveTo(area.left, at);
           ctx.lineTo(area.right, at);
         } else {
-          ctx.moveTo(at, area.top);
+          ctx.moveTo(at, area.top - 2);
           ctx.lineTo(at, area.bottom);
         }
         ctx.stroke();
-        const width = ctx.measureText(mark.label).width;
         if (mark.across) {
-          ctx.fillText(mark.label, area.right - width - 2, at - 4 < area.top + 10 ? at + 12 : at - 4);
+          const width = ctx.measureText(mark.label).width;
+          Report.write(ctx, mark.label, area.right - width - 2, at - 4 < area.top + 10 ? at + 12 : at - 4);
         } else {
-          // Neighbouring labels stand at different heights.
-          const left = at + width + 6 > area.right ? at - width - 4 : at + 4;
-          ctx.fillText(mark.label, left, area.top + 10 + 12 * (turn++ % 3));
+          head(mark.label, at - 3);
         }
       }
       ctx.restore();
@@ -94,6 +129,14 @@ Report.intervalsPlugin = function (plot) {
   };
 };
 
+// Pixels to the right of a plot that the labels of its bars need.
+Report.barLabelRoom = function (plot) {
+  const font = Report.markFont();
+  const longest = plot.series.flatMap((series) => series.points)
+    .reduce((most, point) => Math.max(most, point.label ? Report.textWidth(point.label, font) : 0), 0);
+  return longest ? Math.ceil(longest) + 10 : 8;
+};
+
 // The labels of bars, at their ends: those of a series of whole bars where there is one, else all.
 Report.barLabels = function (plot) {
   return {
@@ -118,7 +161,7 @@ Report.barLabels = function (plot) {
         visit(number, (bar, point) => {
           if (!point.label) return;
           const end = whole >= 0 ? ends.get(point.y) : Math.max(bar.x, bar.base);
-          ctx.fillText(point.label, Math.max(end, area.left) + 6, bar.y);
+          Report.write(ctx, point.label, Math.max(end, area.left) + 6, bar.y);
         });
       });
       ctx.restore();

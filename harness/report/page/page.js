@@ -28,7 +28,8 @@
     }
     show(choices[0]);
     if (choices.length < 2) return [grid];
-    const select = element('select', {}, ...choices.map((choice) => element('option', {value: choice}, choice)));
+    const names = Report.cutApart(choices, Math.min(window.innerWidth, 1100) - 130, Report.font(14));
+    const select = element('select', {}, ...choices.map((choice, i) => element('option', {value: choice}, names[i])));
     select.addEventListener('change', () => show(select.value));
     return [element('label', {class: 'choose'}, 'Metric', select), grid];
   }
@@ -54,7 +55,8 @@
       return node;
     }
     // What is folded is built when it is opened: there may be a hundred runs.
-    const node = element('details', {id: section.id, class: 'part'}, element('summary', {}, Report.toned(title, section.tone)));
+    const node = element('details', {id: section.id, class: 'part'},
+      element('summary', {}, Report.toned(title, section.tone)));
     let built = false;
     node.addEventListener('toggle', () => {
       if (!node.open || built) return;
@@ -90,7 +92,8 @@
       Report.toned(element('dd', {}, tile.value), tile.tone)));
   }
   for (const section of data.sections) {
-    document.getElementById('contents').append(element('li', {}, element('a', {href: '#' + section.id}, section.title)));
+    const link = element('a', {href: '#' + section.id}, section.title);
+    document.getElementById('contents').append(element('li', {}, link));
     document.getElementById('main').append(build(section, 2));
   }
   document.getElementById('theme').addEventListener('click', () => {

@@ -1,7 +1,8 @@
 // Plots by Chart.js. Each says in words what it shows and has its points as a table.
 'use strict';
 
-Report.charts = [];  // {canvas, plot, chart}; `chart` is null until it has been in sight
+Report.charts = [];      // {canvas, plot, chart, ...}; `chart` is null until it has been in sight
+Report.kMostNames = 60;  // rows; of more, some have no name
 
 Report.colour = function (name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -16,33 +17,62 @@ Report.plot = function (plot) {
   const element = Report.element;
   const canvas = element('canvas', {role: 'img', 'aria-label': plot.title + '. ' + plot.description});
   const box = element('div', {class: 'canvas'}, canvas);
-  box.style.height = Report.height(plot) + 'px';
   const points = element('details', {}, element('summary', {}, 'Data of this plot'));
   points.addEventListener('toggle', () => {
     if (points.open && points.childElementCount === 1) points.append(Report.pointsTable(plot));
   });
-  const figure = element('figure', plot.wide ? {class: 'wide'} : {}, element('figcaption', {}, plot.title), box,
-    element('p', {}, plot.description), points);
-  const entry = {canvas, plot, chart: null};
+  const keys = Report.plotKeys(plot);
+  const figure = element('figure', plot.wide ? {class: 'wide'} : {}, element('figcaption', {}, plot.title),
+    ...(keys.length > 1 ? [Report.keys(keys)] : []), box, element('p', {}, plot.description), points);
+  const entry = {canvas, plot, box, chart: null, width: 0, names: null};
+  box.style.height = Report.layOut(entry, 600) + 'px';
+  canvas.addEventListener('mousemove', (event) => {
+    const name = Report.cutNameAt(entry, event.offsetX, event.offsetY);
+    if (canvas.title !== name) canvas.title = name;
+  });
   Report.charts.push(entry);
   if (Report.watcher) {
     Report.watcher.observe(canvas);
   } else {
     setTimeout(() => Report.draw(entry));
   }
+  // What is written depends on the room there is.
+  new ResizeObserver(() => {
+    if (entry.chart && box.clientWidth && box.clientWidth !== entry.width) Report.draw(entry);
+  }).observe(box);
   return figure;
 };
 
-Report.height = function (plot) {
-  const rows = plot.y.names.length, names = Report.legendNames(plot).length;
-  if (!rows) return plot.x.log && plot.y.log ? 360 : 270;
-  // Series of points stand one below the other within their row, bars behind each other.
-  const bars = plot.series.some((one) => one.style === 'bars');
-  const each = !bars ? Math.max(25, 9 * Math.min(names, 8)) : plot.paired ? 17 * names : 25;
-  return 64 + (names > 1 ? 16 + 14 * Math.ceil(names / 3) : 0) + Math.min(rows, 60) * each;
+// Each name once, with the colour it has.
+Report.plotKeys = function (plot) {
+  const meanings = {100: 'muted', 101: 'good', 102: 'bad'};
+  const keys = new Map();
+  for (const {name, colour} of plot.series) {
+    if (!keys.has(name)) keys.set(name, {name, classes: 'solid ' + (meanings[colour] || 'c' + colour % 8)});
+  }
+  return [...keys.values()];
 };
 
-Report.legendNames = function (plot) { return [...new Set(plot.series.map((one) => one.name))]; };
+// Lays the names of `entry` out for a plot of `width` pixels; returns the height that the plot needs.
+Report.layOut = function (entry, width) {
+  const plot = entry.plot, rows = plot.y.names.length;
+  if (!rows) return (plot.x.log && plot.y.log ? 360 : 270) + Report.headroom(plot);
+  // Series of points stand one below the other within their row, bars behind each other.
+  const bars = plot.series.some((one) => one.style === 'bars'), series = Report.plotKeys(plot).length;
+  const marks = !bars ? Math.max(25, 9 * Math.min(series, 8)) : plot.paired ? 17 * series : 19;
+  entry.names = Report.layNames(plot.y.names, width, marks);
+  const axis = 45 + 13 * Report.lines(plot.x.label, width - 90, Report.font(11)).length;
+  // An axis may have half of a picture at most.
+  return Report.headroom(plot) + Math.max(2 * axis, axis + Math.min(rows, Report.kMostNames) * entry.names.row);
+};
+
+// The whole name where a cut one is written, else nothing.
+Report.cutNameAt = function (entry, x, y) {
+  const names = entry.names, scale = entry.chart && entry.chart.scales.y;
+  if (!names || !scale || (!names.above && x > entry.chart.chartArea.left)) return '';
+  const row = Math.round(scale.getValueForPixel(y));
+  return names.whole[row] === false ? entry.plot.y.names[row] : '';
+};
 
 Report.pointsTable = function (plot) {
   const kMost = 2000;
@@ -58,7 +88,8 @@ Report.pointsTable = function (plot) {
   }
   const total = plot.series.reduce((sum, series) => sum + series.points.length, 0);
   return Report.table({
-    caption: plot.title, rows, note: total > rows.length ? 'The first ' + rows.length + ' of ' + total + ' points.' : '',
+    caption: plot.title, rows,
+    note: total > rows.length ? 'Only the first ' + rows.length + ' of ' + total + ' points are shown.' : '',
     columns: [{title: 'series'}, {title: plot.x.label || 'x', number: true}, {title: plot.y.label || 'y', number: true},
       {title: 'from', number: true}, {title: 'to', number: true}, {title: 'note'}],
   });
@@ -66,8 +97,10 @@ Report.pointsTable = function (plot) {
 
 Report.draw = function (entry) {
   if (entry.chart) entry.chart.destroy();
+  entry.width = entry.box.clientWidth || entry.width || 600;
+  entry.box.style.height = Report.layOut(entry, entry.width) + 'px';
   const bars = entry.plot.series.some((one) => one.style === 'bars');
-  const config = bars ? Report.barConfig(entry.plot) : Report.pointConfig(entry.plot);
+  const config = bars ? Report.barConfig(entry) : Report.pointConfig(entry);
   entry.chart = new Chart(entry.canvas, config);
 };
 
@@ -91,40 +124,43 @@ if ('IntersectionObserver' in window) {
   }, {rootMargin: '400px'});
 }
 
-Report.short = function (text, chart) {
-  const most = chart.width < 420 ? 14 : chart.width < 760 ? 30 : 60;
-  return text.length > most ? text.slice(0, most - 1) + '\u2026' : text;
-};
-
-Report.options = function (plot) {
+Report.options = function (entry) {
+  const plot = entry.plot;
   const ink = Report.colour('--ink'), faint = Report.colour('--faint'), rule = Report.colour('--rule');
   const font = {family: getComputedStyle(document.body).fontFamily, size: 11};
-  const axis = (data) => ({
+  const axis = (data, room) => ({
     type: data.log ? 'logarithmic' : 'linear',
     beginAtZero: data.zero,
-    title: {display: Boolean(data.label), text: data.label, color: faint, font},
+    title: {display: Boolean(data.label), text: Report.lines(data.label, room, Report.font(11)), color: faint, font},
     grid: {color: rule, drawBorder: false, tickLength: 4},
     ticks: {color: faint, font, maxRotation: 0, autoSkipPadding: 12},
   });
-  const names = Report.legendNames(plot);
   return {
     animation: false, responsive: true, maintainAspectRatio: false, locale: 'en-US',
-    layout: {padding: {top: 4, right: 8}},
+    layout: {padding: {top: 4 + Report.headroom(plot), right: 8}},
     interaction: {mode: 'nearest', intersect: false},
-    scales: {x: axis(plot.x), y: axis(plot.y)},
+    scales: {x: axis(plot.x, entry.width - 90), y: axis(plot.y, 180)},
     plugins: {
-      legend: {
-        display: names.length > 1, align: 'start', onClick: null,
-        labels: {color: ink, font, boxWidth: 8, boxHeight: 8, padding: 10,
-          filter: (item, data) => data.datasets.findIndex((one) => one.label === item.text) === item.datasetIndex},
-      },
+      legend: {display: false},
       tooltip: {
         displayColors: false, backgroundColor: ink, titleColor: Report.colour('--paper'),
         bodyColor: Report.colour('--paper'), titleFont: font, bodyFont: font,
-        callbacks: {title: () => '', label: (item) => Report.pointText(plot, item)},
+        callbacks: {
+          title: () => '',
+          label: (item) => Report.lines(Report.pointText(plot, item), Math.min(420, entry.width - 50), Report.font(11)),
+        },
       },
     },
   };
+};
+
+// Writes the names of an axis beside its rows, or above them.
+Report.nameTicks = function (entry, ticks) {
+  const lines = entry.names.lines, step = Math.ceil(lines.length / Report.kMostNames);
+  Object.assign(ticks, {autoSkip: false, color: Report.colour('--ink'),
+    callback: (value) => value % step === 0 && lines[value] || ''});
+  ticks.padding = 8;  // room for half a point
+  if (entry.names.above) Object.assign(ticks, {mirror: true, padding: 0, labelOffset: 7 - entry.names.row / 2});
 };
 
 Report.pointText = function (plot, item) {
@@ -137,20 +173,21 @@ Report.pointText = function (plot, item) {
   return [item.dataset.label, place, along + range, point.label].filter(Boolean).join(' \u00b7 ');
 };
 
-Report.barConfig = function (plot) {
-  const sideways = plot.y.names.length > 0;
+Report.barConfig = function (entry) {
+  const plot = entry.plot, sideways = plot.y.names.length > 0;
   const names = sideways ? plot.y.names : plot.x.names;
-  const options = Report.options(plot);
+  const options = Report.options(entry);
   options.indexAxis = sideways ? 'y' : 'x';
   options.interaction = {mode: 'nearest', axis: sideways ? 'y' : 'x', intersect: true};
   const categories = options.scales[sideways ? 'y' : 'x'];
   categories.type = 'category';
   categories.grid.display = false;
-  categories.ticks.callback = function (value) { return Report.short(names[value], this.chart); };
   if (sideways) {
-    categories.ticks.autoSkip = false;
-    categories.ticks.color = Report.colour('--ink');
-    options.layout.padding.right = 96;
+    Report.nameTicks(entry, categories.ticks);
+    options.layout.padding.right = Report.barLabelRoom(plot);
+  } else {
+    const shown = Report.cutApart(names, 100, Report.font(11));
+    categories.ticks.callback = (value) => shown[value];
   }
   const layered = plot.series.some((one) => one.colour === 100);
   // Places are told by number: names may be there twice.
@@ -162,29 +199,37 @@ Report.barConfig = function (plot) {
     }),
     backgroundColor: Report.seriesColour(series.colour), grouped: plot.paired, minBarLength: sideways ? 1 : 0,
     barPercentage: !sideways ? 1 : layered && series.colour > 100 ? 0.45 : 0.78,
-    categoryPercentage: sideways ? 0.9 : 0.96, order: series.colour === 100 ? 1 : 0,
+    categoryPercentage: !sideways ? 0.96 : entry.names.above ? entry.names.marks / entry.names.row : 0.9,
+    order: series.colour === 100 ? 1 : 0,
   }));
   return {type: 'bar', data: {labels: names.map((_, i) => i), datasets}, options,
     plugins: [Report.marksPlugin(plot), Report.barLabels(plot)]};
 };
 
-Report.pointConfig = function (plot) {
-  const options = Report.options(plot);
+Report.pointConfig = function (entry) {
+  const plot = entry.plot;
+  const options = Report.options(entry);
   const named = (scale, names, most, reverse) => {
     const step = Math.max(1, Math.ceil(names.length / most));
     Object.assign(scale, {
       min: -0.6, max: names.length - 0.4, reverse,
-      afterBuildTicks: (axis) => { axis.ticks = names.map((_, i) => ({value: i})).filter((tick) => tick.value % step === 0); },
+      afterBuildTicks: (axis) => {
+        axis.ticks = names.map((_, i) => ({value: i})).filter((tick) => tick.value % step === 0);
+      },
     });
     scale.grid.display = false;
     scale.ticks.autoSkip = false;
-    scale.ticks.callback = function (value) { return names[value] === undefined ? '' : Report.short(names[value], this.chart); };
   };
   if (plot.y.names.length) {
-    named(options.scales.y, plot.y.names, 60, true);
-    options.scales.y.ticks.color = Report.colour('--ink');
+    named(options.scales.y, plot.y.names, Report.kMostNames, true);
+    Report.nameTicks(entry, options.scales.y.ticks);
   }
-  if (plot.x.names.length) named(options.scales.x, plot.x.names, window.innerWidth < 700 ? 3 : 6, false);
+  if (plot.x.names.length) {
+    const most = Math.max(1, Math.floor((entry.width - 60) / 110));
+    named(options.scales.x, plot.x.names, most, false);
+    const shown = Report.cutApart(plot.x.names, 100, Report.font(11));
+    options.scales.x.ticks.callback = (value) => shown[value] || '';
+  }
   for (const scale of Object.values(options.scales)) {
     if (scale.type !== 'logarithmic') continue;
     scale.ticks.callback = (value) => {

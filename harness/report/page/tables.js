@@ -19,18 +19,61 @@ Report.toned = function (node, tone) {
 
 Report.kFilterFrom = 8;  // rows; fewer are seen at a glance
 
+// `text` with places to break at in its long words: names of modules and files have no blanks.
+Report.breakable = function (text) {
+  const node = document.createDocumentFragment();
+  for (const word of text.match(/\s+|\S+/g) || []) {
+    const parts = word.length > 16 ? word.match(/[^._\/:,]+[._\/:,]*|[._\/:,]+/g) : [word];
+    parts.forEach((part, i) => node.append(...(i > 0 ? [Report.element('wbr')] : []), part));
+  }
+  return node;
+};
+
+// The box of a table scrolls by itself. Where columns are out of view a line says how many, and the box has a shadow at
+// that edge.
+Report.scrolling = function (box, heads) {
+  const element = Report.element;
+  const hint = element('p', {class: 'hint', 'aria-hidden': 'true'});
+  const frame = element('div', {class: 'frame'}, hint, element('div', {class: 'edges'}, box));
+  function look() {
+    const left = box.scrollLeft > 1, right = box.scrollLeft + box.clientWidth < box.scrollWidth - 1;
+    frame.classList.toggle('more-left', left);
+    frame.classList.toggle('more-right', right);
+    frame.classList.toggle('wider', left || right);
+    // The first column stays where it is.
+    const from = heads[0].getBoundingClientRect().right, to = box.getBoundingClientRect().left + box.clientWidth;
+    const out = heads.slice(1).map((head) => head.getBoundingClientRect())
+      .filter((place) => place.right > to + 1 || place.left < from - 1).length;
+    hint.textContent = Math.max(out, 1) + ' of ' + heads.length + (out < 2 ? ' columns is' : ' columns are') +
+      ' out of view: scroll ' + (left ? '\u2190' : '') + (right ? '\u2192' : '');
+  }
+  box.addEventListener('scroll', look, {passive: true});
+  const watcher = new ResizeObserver(look);
+  for (const node of [box, ...box.children]) watcher.observe(node);
+  return frame;
+};
+
 Report.table = function (table) {
   const element = Report.element;
   const collator = new Intl.Collator('en', {numeric: true});
+  const kShort = 16, kLong = 60;  // letters: always in one line; sentences
 
   function cell(data, column, index) {
     const node = index === 0 ? element('th', {scope: 'row'}) : element('td');
+    const inside = data.to ? element('a', {href: '#' + data.to}) : node;
+    if (inside !== node) node.append(inside);
+    const interval = column.number ? data.t.indexOf(' [') : -1;
     if (column.number) node.classList.add('number');
-    if (data.t.length > 44 && data.t.includes(' ')) node.classList.add('long');
-    if (data.to) {
-      node.append(element('a', {href: '#' + data.to}, data.t));
+    if (interval >= 0) {
+      // It may stand below its number.
+      node.classList.add('pieces');
+      inside.append(element('span', {class: 'piece'}, data.t.slice(0, interval)), ' ',
+        element('span', {class: 'piece'}, data.t.slice(interval + 1)));
+    } else if (data.t.length > kShort) {
+      node.classList.add(data.t.length > kLong && data.t.includes(' ') ? 'longer' : 'long');
+      inside.append(Report.breakable(data.t));
     } else {
-      node.append(data.t);
+      inside.append(data.t);
     }
     return Report.toned(node, data.tone);
   }
@@ -54,6 +97,7 @@ Report.table = function (table) {
     const button = element('button', {type: 'button'}, column.title);
     const head = element('th', {scope: 'col', 'aria-sort': 'none'}, button);
     if (column.number) head.classList.add('number');
+    if (column.title.length > 24) head.classList.add('long');
     button.addEventListener('click', () => {
       const ascending = head.getAttribute('aria-sort') !== 'ascending';
       for (const other of heads) other.setAttribute('aria-sort', 'none');
@@ -67,9 +111,10 @@ Report.table = function (table) {
   body.append(...rows.map((row) => row.node));
   const node = element('div', {class: 'table'});
   if (rows.length >= Report.kFilterFrom) node.append(filter());
-  node.append(element('div', {class: 'scroll', role: 'region', tabindex: '0', 'aria-label': table.caption},
-    element('table', {}, element('caption', {}, table.caption),
-      element('thead', {}, element('tr', {}, ...heads)), body)));
+  const box = element('div', {class: 'scroll', role: 'region', tabindex: '0', 'aria-label': table.caption},
+    element('table', {}, element('caption', {}, element('span', {}, table.caption)),
+      element('thead', {}, element('tr', {}, ...heads)), body));
+  node.append(Report.scrolling(box, heads));
   if (table.note) node.append(element('p', {class: 'note'}, table.note));
   return node;
 

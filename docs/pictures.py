@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""Makes the pictures of README.md and docs/ again, from result files, in Chromium without a window:
+
+    docs/pictures.py build/release/harness                       from results/: the page and the ablation
+    docs/pictures.py build/release/harness PROFILE [PROFILE]     also those of a profile, and of two side by side
+
+Profiles are too large for this repository: `harness profile --workload retinanet-train` makes one (results/README.md).
+Needs the packages chromium and chromium-driver.
+"""
+import base64
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+sys.dont_write_bytecode = True
+import webdriver  # noqa: E402  (lies in tests/)
+
+RESULTS = ROOT / "results"
+WORKLOAD = "retinanet-train"
+# What lies around some elements, in pixels of the page; nothing if there are none.
+PLACE = """
+const wanted = [...document.querySelectorAll('figure')].filter((one) => one.offsetParent &&
+  arguments[1].some((title) => one.querySelector('figcaption').textContent.startsWith(title)) &&
+  one.closest(arguments[0]));
+if (!wanted.length) return null;
+const all = wanted.map((one) => one.getBoundingClientRect());
+const left = Math.min(...all.map((one) => one.left)), top = Math.min(...all.map((one) => one.top));
+return {x: left + scrollX - 12, y: top + scrollY - 12,
+        width: Math.max(...all.map((one) => one.right)) - left + 24,
+        height: Math.max(...wanted.map((one) => one.lastChild.getBoundingClientRect().top)) - top + 16};
+"""
+
+
+def page_of(harness, paths, folder):
+    page = pathlib.Path(folder) / "report.html"
+    subprocess.run([harness, "report", *map(str, paths), "-o", str(page)], check=True, stdout=subprocess.DEVNULL)
+    return page.as_uri()
+
+
+def write(browser, place, file):
+    shot = browser.devtools("Page.captureScreenshot", format="png", captureBeyondViewport=True,
+                            clip={**place, "scale": 1})
+    data = base64.b64decode(shot["data"])
+    (RESULTS / file).write_bytes(data)
+    print(f"results/{file}: {place['width']:.0f} x {place['height']:.0f}, {len(data) / 1024:.0f} KiB")
+
+
+def open_page(browser, url, scale=1):
+    browser.devtools("Emulation.setDeviceMetricsOverride", width=1180, height=1000, deviceScaleFactor=scale, mobile=False)
+    browser.open(url)
+    browser.run("Report.drawAll();")
+
+
+def figures(browser, section, titles, file):
+    place = browser.run(PLACE, section, titles)
+    if place is None:
+        sys.exit(f"docs/pictures.py: {file}: the page has no picture {titles[0]} in {section}")
+    write(browser, place, file)
+
+
+def main():
+    if len(sys.argv) not in (2, 3, 4):
+        sys.exit(__doc__.strip())
+    if None in webdriver.programs():
+        sys.exit("docs/pictures.py: no chromium or chromedriver (apt-get install chromium chromium-driver)")
+    harness, profiles = sys.argv[1], sys.argv[2:]
+    ablation = next(RESULTS.glob(f"*/*-{WORKLOAD}-*.json"))
+    drawn = subprocess.run([RESULTS / "step_phases.py", ablation], check=True, capture_output=True).stdout
+    (RESULTS / "step-phases.svg").write_bytes(drawn)
+    print(f"results/step-phases.svg: {len(drawn) / 1024:.0f} KiB")
+    with tempfile.TemporaryDirectory() as folder, webdriver.Browser() as browser:
+        results = [one for one in sorted(RESULTS.glob("*/*.json")) if not one.name.endswith(".schema.json")]
+        open_page(browser, page_of(harness, results, folder))
+        write(browser, {"x": 0, "y": 0, "width": 1180, "height": 1100}, "report.png")
+        open_page(browser, page_of(harness, [ablation], folder), scale=2)
+        figures(browser, "#ablations", ["Waterfall"], "ablation.png")
+        if profiles:
+            open_page(browser, page_of(harness, profiles, folder))
+            figures(browser, "#profiles", ["A step, part by part", "Primitives"], "profile.png")
+        if len(profiles) == 2:
+            figures(browser, "#profile-pairs", ["Change by part", "Change by operator"], "profile-difference.png")
+
+
+if __name__ == "__main__":
+    main()
