@@ -37,8 +37,7 @@ Options gate_options() {
       "Tells whether a candidate is as fast as its baseline, as frugal and as right: for CI. "
       "It takes result files (a file or a folder for each side, all runs of one set-up), or two "
       "commands, which it runs in turn until it can tell.",
-      "--baseline PATH --candidate PATH [OPTIONS]\n"
-      "  harness gate --ab-base CMD --ab-cand CMD [OPTIONS]");
+      "--baseline PATH --candidate PATH | --ab-base CMD --ab-cand CMD [OPTIONS]");
   options.add("baseline", "results to hold the candidate to", "PATH")
       .add("candidate", "results to judge", "PATH")
       .add("ab-base", "command for the baseline; of a 'harness run' the results are judged", "CMD")

@@ -34,9 +34,7 @@ namespace {
 
 Options run_options() {
   Options options("run", "Measures a workload under its rules. Writes a result file for each run.",
-                  "--workload NAME [OPTIONS]\n"
-                  "  harness run --from RESULT [OPTIONS]\n"
-                  "  harness run --resume DIR");
+                  "--workload NAME [OPTIONS] | --from RESULT [OPTIONS] | --resume DIR");
   add_set_up_options(options);
   options
       .add_integer("steps",
