@@ -74,6 +74,17 @@ TEST_CASE("reading is bounded and takes regular files only", "[base]") {
   CHECK_THROWS_WITH(read_file(folder / "fifo", 10), Catch::Contains("not a regular file"));
 }
 
+TEST_CASE("a hash is taken of regular files only", "[base]") {
+  const TemporaryFolder folder;
+  REQUIRE(::mkfifo((folder / "fifo").c_str(), 0600) == 0);
+  for (const fs::path& path : {folder / "fifo", fs::path("/dev/zero"), folder.path()}) {
+    CHECK_THROWS_WITH(sha256_of_file(path), Catch::Contains("not a regular file"));
+  }
+  std::ofstream(folder / "f") << "hello";
+  CHECK(sha256_of_file(folder / "f") == sha256_hex("hello"));
+  CHECK_THROWS_WITH(sha256_of_file(folder / "missing"), Catch::Contains("No such file"));
+}
+
 TEST_CASE("an atomic write replaces the whole file and leaves nothing beside it", "[base]") {
   const TemporaryFolder folder;
   write_file_atomically(folder / "f", "one");

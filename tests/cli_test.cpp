@@ -304,6 +304,48 @@ TEST_CASE("Ctrl-C ends a series: the run in progress is aborted, no further one 
   CHECK(only_result(out.path())["status"]["state"] == "aborted");
 }
 
+TEST_CASE("a signal that was ignored from the start stays ignored", "[cli]") {
+  for (const int signal : {SIGHUP, SIGINT, SIGTERM}) {
+    CAPTURE(signal);
+    const TemporaryFolder out;
+    Process process(
+        {"-c", "trap '' " + std::to_string(signal) + "; exec '" + harness_program() +
+                   "' run --workload null --set step-ms=30 --out '" + out.path().string() + "'"},
+        {}, {}, "bash");
+    wait_for_first_step(out.path());
+    for (int i = 0; i < 3; ++i) process.signal(signal);
+    const Outcome outcome = process.wait();
+    CAPTURE(outcome.out, outcome.err);
+    CHECK(outcome.code == 0);
+    CHECK_THAT(outcome.err, !Catch::Contains("stopping"));
+    CHECK(only_result(out.path())["status"]["state"] == "valid");
+  }
+}
+
+TEST_CASE("nohup keeps a run alive when the terminal goes", "[cli]") {
+  const TemporaryFolder out;
+  Process process({harness_program(), "run", "--workload", "null", "--set", "step-ms=30", "--out",
+                   out.path().string()},
+                  {}, {}, "nohup");
+  wait_for_first_step(out.path());
+  process.signal(SIGHUP);
+  CHECK(process.wait().code == 0);
+}
+
+TEST_CASE("a series that ignores SIGTERM still stops its run at Ctrl-C", "[cli]") {
+  const TemporaryFolder out;
+  Process process({"-c", "trap '' TERM; exec '" + harness_program() +
+                             "' run --workload null --set step-ms=20 --tier standard --runs 2 "
+                             "--out '" +
+                             out.path().string() + "'"},
+                  {}, {}, "bash");
+  wait_for_first_step(out.path());
+  process.signal(SIGTERM);
+  process.signal(SIGINT);
+  CHECK(process.wait().code == 2);
+  CHECK(only_result(out.path())["status"]["state"] == "aborted");
+}
+
 TEST_CASE("kill -9 at twenty random moments loses no completed step", "[cli]") {
   std::mt19937 random(20261);  // fixed, so that a failure can be repeated
   for (int attempt = 0; attempt < 20; ++attempt) {
@@ -340,11 +382,46 @@ TEST_CASE("a full disk is one clear error and what was measured stays", "[cli]")
   // The samples were the first that did not fit, which ended the run.
   CHECK(outcome.code == 2);
   const std::vector<std::string> errors = error_lines(outcome);
-  REQUIRE(errors.size() == 1);
-  CHECK_THAT(errors[0], Catch::Contains("cannot write it: File too large"));
-  CHECK_THAT(errors[0], Catch::Contains("nor could it be kept as"));
+  REQUIRE(errors.size() == 2);
+  CHECK_THAT(errors[0], Catch::Contains(".jsonl: cannot append a sample: File too large (free"));
+  CHECK_THAT(errors[1], Catch::Contains("cannot write it: File too large"));
+  CHECK_THAT(errors[1], Catch::Contains("nor could it be kept as"));
   CHECK(files_ending(out.path(), ".tmp").empty());
   CHECK(files_ending(out.path(), ".json").empty());
   CHECK_FALSE(lines_of(files_ending(out.path(), ".jsonl").at(0)).empty());
   CHECK_THAT(outcome.out, Catch::Contains("time.step"));
+}
+
+TEST_CASE("a disk that fills up is named when it happens, and nothing measured is lost", "[cli]") {
+  const auto in_own_mounts = [](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"-r", "-m", "bash", "-c"});
+    return Process(arguments, {}, {}, "unshare").wait();
+  };
+  if (in_own_mounts({"mount -t tmpfs none /mnt"}).code != 0) {
+    WARN("no small disk can be had here: unshare or mount is not allowed");
+    return;
+  }
+  const TemporaryFolder disk;
+  const TemporaryFolder elsewhere;
+  const Outcome outcome = in_own_mounts(
+      {"mount -t tmpfs -o size=64k none \"$1\" || exit 99\n"
+       "TMPDIR=\"$2\" \"$3\" run --workload null --set step-ms=0 --tier standard --runs 1 --out "
+       "\"$1\"\ncode=$?\ncp \"$1\"/*.jsonl \"$2\"\nexit $code",
+       "bash", disk.path().string(), elsewhere.path().string(), harness_program()});
+  CAPTURE(outcome.out, outcome.err);
+  CHECK(outcome.code == 2);
+  const std::vector<std::string> errors = error_lines(outcome);
+  REQUIRE(errors.size() == 2);
+  CHECK_THAT(errors[0], Catch::Contains(".jsonl: cannot append a sample: No space left on device"));
+  CHECK_THAT(errors[1], Catch::Contains(".json: cannot ") &&
+                            Catch::Contains("the result is kept as " + elsewhere.path().string()));
+  CHECK_THAT(outcome.out, Catch::Contains("cannot append a sample"));
+  const json result = only_result(elsewhere.path());
+  CHECK(result["status"]["state"] == "aborted");
+  const std::vector<json> lines = lines_of(files_ending(elsewhere.path(), ".jsonl").at(0));
+  const auto steps = std::count_if(lines.begin(), lines.end(),
+                                   [](const json& line) { return line["event"] == "step"; });
+  CHECK(steps > 100);
+  // The step whose line did not fit is in the result.
+  CHECK(losses(result).size() == static_cast<std::size_t>(steps) + 1);
 }

@@ -49,6 +49,8 @@ Process::Process(const std::vector<std::string>& arguments,
     ::dup2(null, 0);
     ::dup2(out, 1);
     ::dup2(err, 2);
+    // As a person starts it, even where whoever started us ignores them (nohup, a background job).
+    for (const int signal : {SIGHUP, SIGINT, SIGTERM}) ::signal(signal, SIG_DFL);
     for (std::string& variable : variables) ::putenv(variable.data());
     if (!folder.empty() && ::chdir(folder.c_str()) != 0) ::_exit(126);
     ::execvp(argv[0], argv.data());

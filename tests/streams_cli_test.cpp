@@ -1,6 +1,7 @@
 // End to end: stdin, stdout and stderr that are closed, full or read by nobody cost no result.
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "tests/files_of_runs.hpp"
@@ -65,6 +66,30 @@ TEST_CASE("validate says that its answer was lost", "[streams]") {
   REQUIRE(run_harness(quick_run(out.path())).code == 0);
   const std::string file = files_ending(out.path(), ".json").at(0).string();
   check_lost(run_in_shell(":", {"validate", file}, ">/dev/full"), "No space left on device");
+}
+
+TEST_CASE("a reader who has seen enough of an answer about files may go", "[streams]") {
+  const TemporaryFolder out;
+  REQUIRE(run_harness(quick_run(out.path())).code == 0);
+  const std::string file = files_ending(out.path(), ".json").at(0).string();
+  const std::string damaged = (out / "damaged.json").string();
+  std::ofstream(damaged) << "{";
+  for (const char* command : {"validate", "report"}) {
+    const Outcome outcome = run_in_shell(kBrokenPipe, {command, file}, ">&4 4>&-");
+    CHECK(outcome.code == 0);
+    CHECK(outcome.err.empty());
+  }
+  // What it found wrong still counts.
+  CHECK(run_in_shell(kBrokenPipe, {"validate", file, damaged}, ">&4 4>&-").code == 1);
+  std::string many;
+  for (int i = 0; i < 200; ++i) many += " '" + file + "'";
+  const Outcome head = Process({"-c", "'" + harness_program() + "' validate" + many +
+                                          " | head -n 1; exit ${PIPESTATUS[0]}"},
+                               {}, {}, "bash")
+                           .wait();
+  CHECK(head.code == 0);
+  CHECK(head.err.empty());
+  CHECK(head.out == file + ": valid\n");
 }
 
 TEST_CASE("progress that stderr does not take costs nothing", "[streams]") {

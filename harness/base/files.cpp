@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,6 +9,7 @@
 #include <cstring>
 
 #include "harness/base/error.hpp"
+#include "harness/base/regular_file.hpp"
 #include "harness/base/text.hpp"
 
 namespace harness {
@@ -61,32 +61,22 @@ bool is_home(const fs::path& folder) {
 }  // namespace
 
 std::string read_file(const fs::path& path, std::size_t limit) {
-  // O_NONBLOCK: opening a FIFO must not hang; it is refused as "not a regular file" below.
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.get() < 0) throw Error(shown(path), std::strerror(errno));
-  struct stat info {};
-  if (::fstat(file.get(), &info) != 0) throw Error(shown(path), std::strerror(errno));
-  if (!S_ISREG(info.st_mode)) throw Error(shown(path), "not a regular file");
-  const auto too_large = [&](std::size_t size) {
+  RegularFile file(path);
+  const auto too_large = [&](std::uint64_t size) {
     return Error(shown(path), fmt::format("{} is over the limit of {} for this kind of file",
                                           format_quantity(static_cast<double>(size), "B"),
                                           format_quantity(static_cast<double>(limit), "B")));
   };
-  if (static_cast<std::size_t>(info.st_size) > limit) {
-    throw too_large(static_cast<std::size_t>(info.st_size));
-  }
+  if (file.size() > limit) throw too_large(file.size());
   std::string content;
-  content.reserve(static_cast<std::size_t>(info.st_size) + 1);
+  content.reserve(file.size() + 1);
   char buffer[1 << 16];
-  while (true) {
-    const ssize_t n = ::read(file.get(), buffer, sizeof buffer);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) throw Error(shown(path), std::strerror(errno));
-    if (n == 0) return content;
-    content.append(buffer, static_cast<std::size_t>(n));
+  while (const std::size_t n = file.read(buffer, sizeof buffer)) {
+    content.append(buffer, n);
     // The file may grow while it is read.
     if (content.size() > limit) throw too_large(content.size());
   }
+  return content;
 }
 
 namespace {
@@ -120,7 +110,8 @@ void write_file_atomically(const fs::path& wanted, std::string_view content) {
     return Error(shown(path), fmt::format("cannot {}: {}", doing, why),
                  "free some space, or choose another place for it");
   };
-  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  Descriptor file(
+      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644));
   if (file.get() < 0) throw fail("create it");
   if (!write_all(file.get(), content)) throw fail("write it");
   if (::fsync(file.get()) != 0) throw fail("write it to disk");

@@ -3,12 +3,9 @@
 #include <openssl/evp.h>
 
 #include <array>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 
 #include "harness/base/error.hpp"
-#include "harness/base/text.hpp"
+#include "harness/base/regular_file.hpp"
 
 namespace harness {
 
@@ -57,19 +54,12 @@ std::string sha256_hex(std::string_view content) {
 }
 
 std::string sha256_of_file(const std::filesystem::path& path) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
-                                                             &std::fclose);
-  if (!file) throw Error(printable(path.string()), std::strerror(errno));
+  RegularFile file(path);
   Sha256 hash;
   // Not filled with zeros first: of a thousand small files that would take longer than the hashes.
   constexpr std::size_t kBuffer = std::size_t{1} << 20;
   const auto buffer = std::make_unique_for_overwrite<char[]>(kBuffer);
-  while (true) {
-    const std::size_t n = std::fread(buffer.get(), 1, kBuffer, file.get());
-    if (n == 0) break;
-    hash.update(buffer.get(), n);
-  }
-  if (std::ferror(file.get()) != 0) throw Error(printable(path.string()), std::strerror(errno));
+  while (const std::size_t n = file.read(buffer.get(), kBuffer)) hash.update(buffer.get(), n);
   return hash.hex();
 }
 

@@ -27,7 +27,7 @@ class Sha256 {
 };
 
 std::string sha256_hex(std::string_view content);
-/// Streams the file; throws Error when it cannot be read.
+/// Streams the file; throws Error when it cannot be read or is no regular file.
 std::string sha256_of_file(const std::filesystem::path& path);
 
 }  // namespace harness

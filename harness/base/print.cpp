@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 
 namespace harness {
 namespace {
@@ -45,10 +44,10 @@ void flush_out() noexcept {
   note_loss(std::fflush(stdout) == 0);
 }
 
-std::optional<std::string> lost_output() {
+std::optional<int> lost_output() {
   flush_out();
   if (lost_errno == 0) return std::nullopt;
-  return std::strerror(lost_errno);
+  return lost_errno;
 }
 
 }  // namespace harness

@@ -4,7 +4,6 @@
 
 #include <cstdio>
 #include <optional>
-#include <string>
 #include <string_view>
 
 namespace harness {
@@ -24,7 +23,7 @@ void print_err(std::string_view text) noexcept;
 /// Shows what stands in stdout's buffer.
 void flush_out() noexcept;
 
-/// Flushes stdout. Why a part of it could not be written; empty where all was.
-std::optional<std::string> lost_output();
+/// Flushes stdout. The errno that says why a part of it could not be written; empty where all was.
+std::optional<int> lost_output();
 
 }  // namespace harness

@@ -6,6 +6,7 @@
 #include "harness/commands/measure_ablation.hpp"
 #include "harness/commands/options.hpp"
 #include "harness/commands/output.hpp"
+#include "harness/commands/output_place.hpp"
 #include "harness/commands/result_parts.hpp"
 #include "harness/commands/run_options.hpp"
 #include "harness/run/interrupt.hpp"
@@ -28,7 +29,11 @@ Options ablate_options() {
            "only these variants, e.g. pooled,focal-loss; 'x first' then means the first of them",
            "LIST");
   add_common_options(options);
-  options.add("out", "a new .json file, or a folder; default: a new folder under runs/", "FILE")
+  options
+      .add("out",
+           "a .json file that is not there yet, or a folder, which is made if missing; default: a "
+           "new folder under runs/",
+           "FILE|DIR")
       .add("strict", "exit 3 when the machine's state makes the result doubtful");
   add_formats(options, "print the result file's JSON in place of the summary",
               "print a CSV table in place of the summary: a row for each variant");
@@ -52,20 +57,13 @@ fs::path choose_file(const std::optional<std::string>& out, const std::string& w
   const std::string name = fmt::format("{}-ablation-{}.json", workload, new_uuid().substr(0, 8));
   if (!out) return new_run_folder(workload + "-ablation") / name;
   fs::path path = *out;
-  if (!path.has_filename() || fs::is_directory(path)) return path / name;
+  const bool new_folder = !path.has_extension() && is_vacant(path);
+  if (!path.has_filename() || new_folder || fs::is_directory(path)) return path / name;
   if (path.extension() != ".json") {
     throw Error("--out " + printable(*out), "neither a folder nor the name of a .json file",
-                "for example --out ablation.json");
+                "for example --out ablation.json, or --out ablations/ for a folder");
   }
   return path;
-}
-
-void prepare_place(const fs::path& file, const fs::path& samples) {
-  make_writable_folder(file.has_parent_path() ? file.parent_path() : fs::path("."));
-  for (const fs::path& path : {file, samples}) {
-    if (!fs::exists(path)) continue;
-    throw Error(printable(path.string()), "exists already", "choose another name with --out");
-  }
 }
 
 }  // namespace
@@ -79,7 +77,8 @@ ExitCode ablate_command(const Arguments& arguments) {
   const fs::path file = choose_file(options.text("out"), plan.variants.front().plan.rules.workload);
   fs::path samples = file;
   samples.replace_extension(".jsonl");
-  prepare_place(file, samples);
+  const OutputFolder folder(file.has_parent_path() ? file.parent_path() : fs::path("."));
+  for (const fs::path& path : {file, samples}) require_vacant(path);
 
   std::vector<std::string> command_line = {"harness", "ablate"};
   command_line.insert(command_line.end(), arguments.begin(), arguments.end());

@@ -13,6 +13,7 @@
 #include "harness/commands/command.hpp"
 #include "harness/commands/options.hpp"
 #include "harness/commands/output.hpp"
+#include "harness/commands/output_place.hpp"
 #include "harness/commands/result_folder.hpp"
 #include "harness/commands/result_parts.hpp"
 #include "harness/commands/run_options.hpp"
@@ -178,11 +179,12 @@ void add_repeats(GateReport& report, const Options& options) {
 }
 
 /// Each of them, even when one fails; the first failure is thrown in the end.
-void write_also(const std::vector<AlsoWritten>& also,
+void write_also(const std::vector<AlsoWritten>& also, const std::vector<std::string>& inputs,
                 const std::function<std::string(const std::string& format)>& render_as) {
   std::optional<Error> failure;
   for (const AlsoWritten& one : also) {
     try {
+      refuse_to_replace(one.file, inputs);  // a campaign may have written there since
       write_file_atomically(one.file, render_as(one.format));
     } catch (const Error& error) {
       if (!failure) failure = error;
@@ -192,13 +194,15 @@ void write_also(const std::vector<AlsoWritten>& also,
 }
 
 /// Before hours of measuring.
-void check_folders(const std::vector<AlsoWritten>& also) {
+void check_places(const std::vector<AlsoWritten>& also, const std::vector<std::string>& inputs) {
   for (const AlsoWritten& one : also) {
     std::error_code ignored;
     const fs::path folder = one.file.has_parent_path() ? one.file.parent_path() : fs::path(".");
-    if (fs::is_directory(folder, ignored)) continue;
-    throw Error("--also " + printable(one.file.string()), "there is no such folder",
-                "make it first");
+    if (!fs::is_directory(folder, ignored)) {
+      throw Error("--also " + printable(one.file.string()), "there is no such folder",
+                  "make it first");
+    }
+    refuse_to_replace(one.file, inputs);
   }
 }
 
@@ -225,21 +229,25 @@ ExitCode gate_command(const Arguments& arguments) {
   if (commands && (options.text("baseline") || options.text("candidate"))) {
     throw Error("gate", "files and commands at once", "give --baseline and --candidate, or --ab-*");
   }
-  check_folders(also);
+  std::vector<std::string> inputs;
+  for (const char* side : {"baseline", "candidate"}) {
+    if (const auto path = options.text(side)) inputs.push_back(*path);
+  }
+  check_places(also, inputs);
   GateReport report;
   try {
     report = judge(options, commands);
   } catch (const Error& error) {
     // A CI server that reads files must not find those of the night before.
     try {
-      write_also(also, [&](const std::string& as) { return render_gate_error(as, error); });
+      write_also(also, inputs, [&](const std::string& as) { return render_gate_error(as, error); });
     } catch (const Error&) {  // the first error is the one to tell
     }
     throw;
   }
   print_out(render(report, format, passes));
   flush_out();
-  write_also(also, [&](const std::string& as) { return render(report, as, passes); });
+  write_also(also, inputs, [&](const std::string& as) { return render(report, as, passes); });
   return exit_code(report, passes);
 }
 

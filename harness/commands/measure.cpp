@@ -6,6 +6,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/text.hpp"
+#include "harness/commands/output.hpp"
 #include "harness/commands/training_session.hpp"
 #include "harness/profile/tables.hpp"
 #include "harness/result/result_json.hpp"
@@ -249,6 +250,7 @@ Result measure(RunPlan& plan, const MeasureTask& task) {
     options.evaluate = false;
   }
   const RunRecord record = run_workload(*workload, plan.context, options, hooks, observers);
+  tell_failure(record.stop, record.stop_detail);
 
   if (recorder) {
     if (record.recording_broke_off) counting->forget_last_step();

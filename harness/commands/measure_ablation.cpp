@@ -8,6 +8,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/text.hpp"
+#include "harness/commands/output.hpp"
 #include "harness/commands/result_parts.hpp"
 #include "harness/result/ablation_json.hpp"
 #include "harness/run/ablation_rules.hpp"
@@ -143,6 +144,7 @@ Ablation measure_ablation(AblationPlan& plan, const std::filesystem::path& sampl
   const AblationRecord record =
       run_ablation(entries, {plan.warmup_rounds, plan.rounds, plan.steps_per_turn}, hooks,
                    {&samples, &progress, &notice});
+  tell_failure(record.stop, record.stop_detail);
 
   ablation.identity.ended_at = utc_now();
   ablation.environment_after = capture_environment();

@@ -9,6 +9,7 @@
 
 #include "harness/base/print.hpp"
 #include "harness/base/text.hpp"
+#include "harness/commands/output_place.hpp"
 #include "harness/report/ablation_summary.hpp"
 #include "harness/report/profile_summary.hpp"
 #include "harness/report/result_tables.hpp"
@@ -29,7 +30,11 @@ std::optional<Error> write_or_keep(const auto& result, const fs::path& wanted) {
     return std::nullopt;
   } catch (const Error& error) {
     std::error_code ignored;
-    const fs::path fallback = fs::temp_directory_path(ignored) / wanted.filename();
+    const fs::path base = fs::temp_directory_path(ignored) / wanted.stem();
+    fs::path fallback = base.string() + ".json";
+    for (int i = 2; !is_vacant(fallback); ++i) {
+      fallback = fmt::format("{}-{}.json", base.string(), i);
+    }
     try {
       write_result_file(result, fallback);
     } catch (const Error& again) {
@@ -84,6 +89,10 @@ fs::path new_run_folder(const std::string& workload) {
   fs::path folder = base;
   for (int i = 2; fs::exists(folder); ++i) folder = fmt::format("{}-{}", base.string(), i);
   return folder;
+}
+
+void tell_failure(StopReason stop, const std::string& why) {
+  if (stop == StopReason::kFailed) print_err(fmt::format("harness: {}\n", why));
 }
 
 ExitCode exit_code(const Status& status, bool strict) {

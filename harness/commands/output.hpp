@@ -10,6 +10,7 @@
 #include "harness/result/ablation.hpp"
 #include "harness/result/profile.hpp"
 #include "harness/result/result.hpp"
+#include "harness/run/runner.hpp"
 
 namespace harness {
 
@@ -18,6 +19,10 @@ std::size_t text_columns();
 
 /// A folder that does not exist yet, runs/20260131-120000-NAME below the current one.
 std::filesystem::path new_run_folder(const std::string& name);
+
+/// Says on stderr at once what ended a run before its time; its result, which says it too, may not
+/// find a place any more.
+void tell_failure(StopReason stop, const std::string& why);
 
 /// 0 for a valid result or a dry run, 3 for an invalid or (with `strict`) a mistrusted one, 2 for
 /// an aborted one.

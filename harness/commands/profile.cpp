@@ -8,6 +8,7 @@
 #include "harness/commands/command.hpp"
 #include "harness/commands/measure.hpp"
 #include "harness/commands/output.hpp"
+#include "harness/commands/output_place.hpp"
 #include "harness/commands/run_options.hpp"
 #include "harness/profile/trace.hpp"
 #include "harness/result/profile.hpp"
@@ -86,7 +87,7 @@ ExitCode profile_command(const Arguments& arguments) {
   RunPlan plan = plan_profile(options);
   const fs::path out = options.text("out") ? fs::path(*options.text("out"))
                                            : new_run_folder(plan.rules.workload + "-profile");
-  make_writable_folder(out);
+  const OutputFolder folder(out);
 
   MeasureTask task;
   task.position = {new_uuid(), 1, 1};

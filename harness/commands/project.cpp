@@ -11,6 +11,7 @@
 #include "harness/commands/command.hpp"
 #include "harness/commands/options.hpp"
 #include "harness/commands/output.hpp"
+#include "harness/commands/output_place.hpp"
 #include "harness/commands/profile_file.hpp"
 #include "harness/commands/replay_session.hpp"
 #include "harness/profile/benchdnn.hpp"
@@ -84,13 +85,21 @@ Scaling scaling_of(const Profile& profile, const RunPlan& plan, std::vector<std:
   return scaling;
 }
 
-/// What cannot be written is said, and takes nothing of what was measured.
-std::vector<std::string> write_problem_files(const fs::path& out, const std::string& workload,
-                                             const StepModel& model,
-                                             std::vector<std::string>& notes) {
-  std::vector<std::string> names;
+/// Problem files for oneDNN's benchdnn, and their texts.
+std::map<fs::path, std::string> problem_files(const fs::path& out, const std::string& workload,
+                                              const StepModel& model) {
+  std::map<fs::path, std::string> files;
   for (const auto& [driver, text] : benchdnn_files(model.tasks)) {
-    const fs::path file = out / fmt::format("{}-benchdnn-{}.txt", workload, driver);
+    files.emplace(out / fmt::format("{}-benchdnn-{}.txt", workload, driver), text);
+  }
+  return files;
+}
+
+/// What cannot be written is said, and takes nothing of what was measured.
+std::vector<std::string> write_files(const std::map<fs::path, std::string>& files,
+                                     std::vector<std::string>& notes) {
+  std::vector<std::string> names;
+  for (const auto& [file, text] : files) {
     try {
       write_file_atomically(file, text);
       names.push_back(file.string());
@@ -136,7 +145,9 @@ ExitCode project_command(const Arguments& arguments) {
   const Scaling scaling = scaling_of(profile, plan, report.notes);
   const fs::path out = options.text("out") ? fs::path(*options.text("out"))
                                            : new_run_folder(plan.rules.workload + "-projection");
-  make_writable_folder(out);
+  const OutputFolder folder(out);
+  const std::map<fs::path, std::string> problems = problem_files(out, plan.rules.workload, model);
+  for (const auto& [file, text] : problems) refuse_to_replace(file, {report.profile_file});
 
   ReplayRecord record = replay_or_stop(plan, model, replaying);
   report.projection = project(model, scaling, record.rounds);
@@ -149,7 +160,7 @@ ExitCode project_command(const Arguments& arguments) {
   report.recorded_step_seconds = model.step_seconds;
   report.rounds = std::move(record.rounds);
   report.notes.insert(report.notes.end(), record.notes.begin(), record.notes.end());
-  report.problem_files = write_problem_files(out, plan.rules.workload, model, report.notes);
+  report.problem_files = write_files(problems, report.notes);
   print_out(options.flag("json")
                 ? to_json(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
                       "\n"

@@ -10,6 +10,7 @@
 #include "harness/commands/checked_file.hpp"
 #include "harness/commands/command.hpp"
 #include "harness/commands/options.hpp"
+#include "harness/commands/output_place.hpp"
 #include "harness/report/html_page.hpp"
 #include "harness/report/report_data.hpp"
 #include "harness/report/report_lines.hpp"
@@ -102,6 +103,7 @@ ExitCode report_command(const Arguments& arguments) {
   if (file && format != OutputFormat::kText) {
     throw Error("--out " + printable(*file), "given with --json or --csv", "leave one of them out");
   }
+  if (file) refuse_to_replace(*file, options.words());
   ReportCollector collector;
   collect(options.words(), collector);
   const ReportData data = collector.finish();

@@ -9,6 +9,7 @@
 #include "harness/commands/command.hpp"
 #include "harness/commands/measure.hpp"
 #include "harness/commands/output.hpp"
+#include "harness/commands/output_place.hpp"
 #include "harness/commands/result_folder.hpp"
 #include "harness/commands/resume.hpp"
 #include "harness/commands/run_options.hpp"
@@ -31,7 +32,7 @@ std::string first_stem(const RunPlan& plan, const SeriesPosition& position) {
 
 ExitCode run_once(const RunInvocation& invocation, RunPlan& plan, const SeriesPosition& position,
                   const fs::path& out) {
-  make_writable_folder(out);
+  const OutputFolder folder(out);
   MeasureTask task{position, out, "", invocation.command_line, {}, {}, inherited_campaign()};
   const std::string first = first_stem(plan, position);
   if (plan.tier.trains_to_target()) {
@@ -172,7 +173,7 @@ ExitCode run_command(const Arguments& arguments) {
   if (plan.runs == 1 && !plan.tier.trains_to_target()) {
     return run_once(*invocation, plan, {series_id, 1, 1}, out);
   }
-  make_writable_folder(out);
+  const OutputFolder folder(out);
   SeriesState state(out, arguments, series_id, plan.context.seeds.run);
   return run_all(*invocation, plan, state, out);
 }

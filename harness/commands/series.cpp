@@ -42,7 +42,12 @@ pid_t spawn(const std::vector<std::string>& arguments, const SeriesOrder& order)
   // taken for the second request that ends a run at once.
   posix_spawnattr_t attributes;
   ::posix_spawnattr_init(&attributes);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
+  // We ask it to end by SIGTERM, whatever we ignore ourselves.
+  sigset_t heard{};
+  ::sigemptyset(&heard);
+  ::sigaddset(&heard, SIGTERM);
+  ::posix_spawnattr_setsigdefault(&attributes, &heard);
   pid_t child = 0;
   const int failed = ::posix_spawn(&child, "/proc/self/exe", nullptr, &attributes,
                                    pointers(argv).data(), pointers(environment).data());

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "harness/base/print.hpp"
 #include "harness/base/text.hpp"
 #include "harness/commands/checked_file.hpp"
+#include "harness/commands/output_place.hpp"
 #include "harness/result/canonical_json.hpp"
 #include "harness/result/common_json.hpp"
 #include "harness/result/digest.hpp"
@@ -165,23 +167,24 @@ void refuse_duplicates(const std::vector<Prepared>& all, const std::string& tree
 }
 
 /// The file of `one` below the tree; the folder of its machine is made where it is missing.
-fs::path place_of(const Prepared& one, const fs::path& tree) {
+fs::path place_of(const Prepared& one, const fs::path& tree, std::deque<OutputFolder>& folders) {
   const fs::path folder = tree / one.path.parent_path();
   std::error_code ignored;
   if (fs::is_symlink(fs::symlink_status(folder, ignored))) {
     throw Error(printable(folder.string()), "is a link, and may lead out of the tree",
                 "make it a folder");
   }
-  make_writable_folder(folder);
+  folders.emplace_back(folder);
   return tree / one.path;
 }
 
 void write_all(const std::vector<Prepared>& all, const fs::path& tree) {
-  make_writable_folder(tree);
+  std::deque<OutputFolder> folders;
+  folders.emplace_back(tree);
   std::vector<fs::path> written;
   try {
     for (const Prepared& one : all) {
-      const fs::path file = place_of(one, tree);
+      const fs::path file = place_of(one, tree, folders);
       write_file_atomically(file, one.text);
       written.push_back(file);
       const CheckedFile checked = check_file(file.string());

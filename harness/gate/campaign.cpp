@@ -12,6 +12,7 @@
 #include "harness/base/files.hpp"
 #include "harness/base/line_file.hpp"
 #include "harness/base/text.hpp"
+#include "harness/gate/captured_output.hpp"
 #include "harness/gate/shell_command.hpp"
 #include "harness/run/interrupt.hpp"
 
@@ -90,6 +91,7 @@ class Campaign {
     report.baseline = options_.baseline;
     report.candidate = options_.candidate;
     report.campaign = options_.id;
+    add_notes(report);
     return report;
   }
 
@@ -111,6 +113,7 @@ class Campaign {
     const ShellRun run = run_shell_command(
         command, {{kVariable, fmt::format("{},{},{}", options_.id, side.name, pair)}}, log,
         options_.budget_seconds ? *options_.budget_seconds + kPatience : 0);
+    note_output(fmt::format("{}, pair {}", side.name, pair), run, log);
     cool_down(0);  // no longer than it takes to see whether somebody asked to stop
     const auto fail = [&](const std::string& why, ExitCode code = ExitCode::kUsage) {
       throw Error(fmt::format("{}, pair {}", side.name, pair), why,
@@ -138,6 +141,32 @@ class Campaign {
       // Builds from before campaigns do not say it themselves.
       result.identity.campaign = CampaignPlace{options_.id, side.name, pair};
       side.runs.push_back(std::move(result));
+    }
+  }
+
+  /// Said at once, for the first run; for all of them in the report.
+  void note_output(const std::string& run_name, const ShellRun& run, const fs::path& log) {
+    const std::string where = printable(log.string());
+    if (run.cut_bytes > 0 && ++cut_runs_ == 1) {
+      hooks_.say(fmt::format("{}: its output of {} is cut: {} has the first and last {}", run_name,
+                             format_quantity(static_cast<double>(run.output_bytes), "B"), where,
+                             format_quantity(static_cast<double>(kKeptOutput), "B")));
+    }
+    if (!run.log_trouble.empty() && ++lost_runs_ == 1) {
+      hooks_.say(fmt::format("{}: its output could not all be kept: {}: {}", run_name, where,
+                             run.log_trouble));
+    }
+  }
+
+  void add_notes(GateReport& report) const {
+    if (cut_runs_ > 0) {
+      report.notes.push_back(fmt::format("the output of {} was cut to its first and last {}",
+                                         format_count(cut_runs_, "run"),
+                                         format_quantity(static_cast<double>(kKeptOutput), "B")));
+    }
+    if (lost_runs_ > 0) {
+      report.notes.push_back(fmt::format("the output of {} could not all be written",
+                                         format_count(lost_runs_, "run")));
     }
   }
 
@@ -170,6 +199,8 @@ class Campaign {
   GateSide candidate_;
   GateColumn times_{};  ///< of commands that are no harness run
   std::optional<LineFile> lines_{};
+  std::int64_t cut_runs_ = 0;   ///< whose output is not all in its log
+  std::int64_t lost_runs_ = 0;  ///< whose log could not be written
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // A command that a person gave as text, run and timed.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -12,13 +13,17 @@ struct ShellRun {
   int exit_code = 0;  ///< 128 + the signal's number when one ended it
   double seconds = 0;
   bool timed_out = false;  ///< and was therefore ended
+  std::uint64_t output_bytes = 0;
+  std::uint64_t cut_bytes = 0;  ///< of the output, from its middle
+  std::string log_trouble{};    ///< why the log does not hold what it should; empty where it does
 };
 
 /// Runs `command` by /bin/sh in a session of its own, without input or terminal; what it prints
-/// goes to the new file `log`. Ctrl-C and SIGTERM are handed on to its process group, and the
-/// command's end is waited for; what it leaves running behind is ended, so that it cannot disturb
-/// the next run. After `limit_seconds` (0: never) it is ended. Throws Error when it cannot be
-/// started.
+/// goes to the new file `log`, of a long output its beginning and its end (captured_output.hpp).
+/// Ctrl-C and SIGTERM are handed on to its process group, and the command's end is waited for; what
+/// it leaves running behind is ended, so that it cannot disturb the next run. After `limit_seconds`
+/// (0: never) it is ended. However this process ends, kill -9 included, the command and all that it
+/// started end with it. Throws Error when it cannot be started.
 ShellRun run_shell_command(const std::string& command,
                            const std::vector<std::pair<std::string, std::string>>& environment,
                            const std::filesystem::path& log, double limit_seconds = 0);

@@ -19,8 +19,6 @@ namespace {
 
 volatile sig_atomic_t requested = 0;
 
-volatile sig_atomic_t group = 0;
-
 constexpr std::size_t kMostText = 5000;  // a path has 4096 bytes at most
 
 // A handler may come at any moment: it reads no text that is half written.
@@ -47,7 +45,6 @@ void on_signal(int /*signal*/) {
   // Only async-signal-safe calls here.
   if (requested != 0) {
     if (samples_left) say("stopped at once; what was measured is in ", samples_left_text.data());
-    if (group > 0) ::kill(-group, SIGKILL);
     ::_exit(static_cast<int>(ExitCode::kAborted));
   }
   requested = 1;
@@ -62,7 +59,12 @@ void install_interrupt_handlers() {
   sigemptyset(&action.sa_mask);
   // Restart, so that reads and writes in libraries are not cut short.
   action.sa_flags = SA_RESTART;
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction inherited {};
+    sigaction(signal, nullptr, &inherited);
+    // Whoever started us with a signal ignored (nohup, a shell's background job) wants it so.
+    if (inherited.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);
+  }
 }
 
 bool interrupt_requested() { return requested != 0; }
@@ -77,8 +79,6 @@ void name_samples_left(const std::filesystem::path& samples) {
   *std::copy(text.begin(), text.end(), samples_left_text.begin()) = '\0';
   samples_left = true;
 }
-
-void end_with_us(int process_group) { group = process_group; }
 
 void cool_down(double seconds) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);

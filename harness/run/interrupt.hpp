@@ -6,7 +6,8 @@
 namespace harness {
 
 /// Installs the handlers once per process. The first signal sets the flag and says on stderr what
-/// happens next; the second ends the process at once and names the samples that are left.
+/// happens next; the second ends the process at once and names the samples that are left. A
+/// signal that the process inherited as ignored stays ignored.
 void install_interrupt_handlers();
 
 bool interrupt_requested();
@@ -29,9 +30,6 @@ class StopMessage {
 
 /// The file of samples that the second signal names.
 void name_samples_left(const std::filesystem::path& samples);
-
-/// A second request also ends this process group, which hears nothing of the terminal; 0 for none.
-void end_with_us(int process_group);
 
 /// Lets the machine rest for so many seconds; throws Interrupted as soon as a stop is asked for.
 void cool_down(double seconds);

@@ -1,12 +1,7 @@
 #include "workloads/data/coco_parser.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -15,6 +10,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/hash.hpp"
+#include "harness/base/regular_file.hpp"
 #include "harness/base/text.hpp"
 
 namespace harness::workloads {
@@ -30,25 +26,9 @@ constexpr std::size_t kMaxDepth = 32;
 class ByteSource {
  public:
   ByteSource(const fs::path& path, const Preparation& preparation)
-      : name_(printable(path.string())), preparation_(preparation), buffer_(1 << 20) {
-    fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd_ < 0) throw Error(name_, std::strerror(errno));
-    struct stat info {};
-    if (::fstat(fd_, &info) != 0 || !S_ISREG(info.st_mode)) {
-      ::close(fd_);
-      throw Error(name_, "not a regular file");
-    }
-    total_ = info.st_size;
-    try {
-      fill();
-    } catch (...) {
-      ::close(fd_);
-      throw;
-    }
+      : name_(printable(path.string())), preparation_(preparation), buffer_(1 << 20), file_(path) {
+    fill();
   }
-  ~ByteSource() { ::close(fd_); }
-  ByteSource(const ByteSource&) = delete;
-  ByteSource& operator=(const ByteSource&) = delete;
 
   bool at_end() const { return position_ == size_; }
   char current() const { return buffer_[position_]; }
@@ -66,16 +46,10 @@ class ByteSource {
  private:
   void fill() {
     preparation_.interrupted();
-    preparation_.progress("reading annotations", read_, total_);
+    preparation_.progress("reading annotations", read_, static_cast<std::int64_t>(file_.size()));
     position_ = 0;
-    size_ = 0;
-    ssize_t n = 0;
-    do {
-      n = ::read(fd_, buffer_.data(), buffer_.size());
-    } while (n < 0 && errno == EINTR);
-    if (n < 0) throw Error(name_, std::strerror(errno));
-    size_ = static_cast<std::size_t>(n);
-    read_ += n;
+    size_ = file_.read(buffer_.data(), buffer_.size());
+    read_ += static_cast<std::int64_t>(size_);
     sha_.update(buffer_.data(), size_);
   }
 
@@ -102,8 +76,7 @@ class ByteSource {
   std::string name_;
   const Preparation& preparation_;
   std::vector<char> buffer_;
-  int fd_ = -1;
-  std::int64_t total_ = 0;
+  RegularFile file_;
   std::int64_t read_ = 0;
   std::size_t position_ = 0;
   std::size_t size_ = 0;
