@@ -116,4 +116,7 @@ TEST_CASE("advice that was stopped says so by its exit code", "[advice]") {
   const Outcome outcome = process.wait();
   CAPTURE(outcome.out, outcome.err);
   CHECK(outcome.code == 2);
+  REQUIRE(!error_lines(outcome).empty());
+  CHECK_THAT(error_lines(outcome).front(), Catch::Contains("after the current primitive"));
+  CHECK_THAT(outcome.err, !Catch::Contains("harness: run:"));
 }

@@ -106,6 +106,8 @@ int run_command_line(int argc, char** argv) {
       return 0;
     }
     return static_cast<int>(find_command(name).run(arguments));
+  } catch (const Interrupted& error) {
+    return fail(fmt::format("{}: {}", argv[1], error.why()), error.code());
   } catch (const Error& error) {
     return fail(error.what(), error.code());
   } catch (const std::invalid_argument& error) {

@@ -110,14 +110,6 @@ std::vector<std::string> write_files(const std::map<fs::path, std::string>& file
   return names;
 }
 
-ReplayRecord replay_or_stop(RunPlan& plan, const StepModel& model, const ReplayOptions& options) {
-  try {
-    return replay(plan, model, options);
-  } catch (const Interrupted&) {
-    throw Error("project", "interrupted before its first round was whole", "", ExitCode::kAborted);
-  }
-}
-
 }  // namespace
 
 ExitCode project_command(const Arguments& arguments) {
@@ -149,7 +141,7 @@ ExitCode project_command(const Arguments& arguments) {
   const std::map<fs::path, std::string> problems = problem_files(out, plan.rules.workload, model);
   for (const auto& [file, text] : problems) refuse_to_replace(file, {report.profile_file});
 
-  ReplayRecord record = replay_or_stop(plan, model, replaying);
+  ReplayRecord record = replay(plan, model, replaying);
   report.projection = project(model, scaling, record.rounds);
   if (report.projection.scaled_by == "replays") {
     note_slowdown(report.projection.slowdown, report.notes);
