@@ -153,7 +153,7 @@ TEST_CASE("a damaged file of a stopped run is refused by name, in words of our o
   }
   SECTION("with numbers that cannot be") {
     run.edit(header, [](json& document) { document["training"]["epoch"] = -5; });
-    run.refuses("is damaged: epochs");
+    run.refuses("is damaged: impossible epochs");
   }
   SECTION("with names that lead elsewhere") {
     run.edit(header, [](json& document) { document["state_file"] = "../../etc/passwd"; });
