@@ -8,7 +8,9 @@
 #include "harness/base/error.hpp"
 #include "harness/base/files.hpp"
 #include "harness/base/hash.hpp"
+#include "harness/base/metric_kind.hpp"
 #include "harness/base/text.hpp"
+#include "harness/base/utc.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace fs = std::filesystem;
@@ -117,4 +119,33 @@ TEST_CASE("lines are broken at blanks and never end in one", "[base]") {
   CHECK(wrap("one      two", 6, 0) == "one\ntwo");
   CHECK(wrap("averyverylongword b", 5, 2) == "averyverylongword\n  b");
   CHECK(wrap("\u00b7\u00b7\u00b7 \u00b7\u00b7", 6, 0) == "\u00b7\u00b7\u00b7 \u00b7\u00b7");
+}
+
+TEST_CASE("a tag says the unit and the direction of its family", "[base]") {
+  CHECK(standard_metric("time.phase.forward", "").unit == "s");
+  CHECK(standard_metric("time.step", "").direction == Direction::kLower);
+  CHECK(standard_metric("throughput.samples", "").unit == "samples/s");
+  CHECK(standard_metric("throughput.samples", "").direction == Direction::kHigher);
+  CHECK(standard_metric("loss.total", "").direction == Direction::kNone);
+  // A quality has a direction of its own, and so has what a workload calls as it likes.
+  const MetricKind quality = metric_kind("quality.mAP").value_or(MetricKind{});
+  CHECK(quality.unit == "1");
+  CHECK_FALSE(quality.direction);
+  CHECK_FALSE(metric_kind("timeless"));
+  CHECK_FALSE(metric_kind("power.package"));
+  CHECK_THROWS_AS(standard_metric("quality.mAP", ""), std::invalid_argument);
+}
+
+TEST_CASE("dates of results are seconds since 1970", "[base]") {
+  CHECK(utc_seconds("1970-01-01T00:00:01.500Z") == 1.5);
+  CHECK(utc_seconds("2026-01-31T12:00:00.123Z") == 1769860800.123);
+  CHECK(utc_seconds("2024-02-29T00:00:00.000Z") == 1709164800.0);
+  for (const char* wrong :
+       {"", "2026-02-29T00:00:00.000Z", "2026-13-01T00:00:00.000Z", "2026-01-31 12:00:00.123Z",
+        "2026-01-31T12:00:00Z", "2026-01-31T12:00:0x.123Z", "2026-01-31T12:00:00.123Z "}) {
+    CAPTURE(wrong);
+    CHECK_FALSE(utc_seconds(wrong));
+  }
+  const double now = utc_seconds_now();
+  CHECK(utc_seconds(utc_now()).value_or(0) >= now - 0.001);
 }

@@ -11,6 +11,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/files.hpp"
 #include "harness/base/hash.hpp"
+#include "harness/base/quality.hpp"
 #include "harness/run/registry.hpp"
 #include "kernels/conv_block.hpp"
 #include "kernels/runtime/allocator.hpp"

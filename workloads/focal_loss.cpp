@@ -8,6 +8,7 @@
 #include <set>
 
 #include "harness/base/error.hpp"
+#include "harness/base/quality.hpp"
 #include "harness/base/text.hpp"
 #include "harness/run/registry.hpp"
 #include "kernels/focal_loss.hpp"

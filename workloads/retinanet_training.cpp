@@ -8,6 +8,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/hash.hpp"
 #include "harness/base/number.hpp"
+#include "harness/base/quality.hpp"
 #include "harness/base/text.hpp"
 #include "kernels/runtime/allocator.hpp"
 #include "kernels/runtime/threads.hpp"

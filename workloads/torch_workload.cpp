@@ -1,8 +1,6 @@
 #include "workloads/torch_workload.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "kernels/runtime/allocator.hpp"
 #include "kernels/runtime/threads.hpp"
@@ -64,22 +62,6 @@ Check relative_error(const std::string& name, const at::Tensor& actual, const at
     check.passed = error <= tolerance;
   }
   return check;
-}
-
-Quality share_of_tolerance(const std::string& metric, std::vector<Check> checks) {
-  Quality quality{metric, Direction::kLower, 0.0, "", std::move(checks)};
-  for (const Check& check : quality.checks) {
-    if (check.error && check.tolerance > 0) {
-      if (quality.value) quality.value = std::max(*quality.value, *check.error / check.tolerance);
-    } else if (!check.error || !check.passed) {
-      quality.value.reset();
-      if (quality.reason.empty()) {
-        quality.reason = check.name;
-        quality.reason += check.error ? " differs" : " is not finite";
-      }
-    }
-  }
-  return quality;
 }
 
 }  // namespace harness::workloads

@@ -36,9 +36,4 @@ class TorchWorkload : public Workload {
 Check relative_error(const std::string& name, const at::Tensor& actual, const at::Tensor& expected,
                      double tolerance);
 
-/// The largest error of all checks as a share of its tolerance: 1 or less is a pass. Has no value,
-/// but a reason, where an error is not finite or something that must be exact (tolerance 0)
-/// differs.
-Quality share_of_tolerance(const std::string& metric, std::vector<Check> checks);
-
 }  // namespace harness::workloads

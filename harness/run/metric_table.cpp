@@ -3,39 +3,38 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/base/metric_kind.hpp"
+
 namespace harness {
 
 void MetricTable::add(const StepRecord& record, const std::string& per) {
-  const auto add = [&](const std::string& tag, const char* unit, Direction direction,
-                       const std::string& description, double value) {
-    put({tag, unit, direction, description + per, {}, {}, {}}, record.step, record.warmup, value);
+  const auto add = [&](const std::string& tag, const std::string& description, double value) {
+    put(standard_metric(tag, description + per), record.step, record.warmup, value);
   };
   if (record.recorded) {
-    add("time.recorded_step", "s", Direction::kLower,
-        "wall time of one step that was recorded: slower than it would be", record.seconds);
+    add("time.recorded_step", "wall time of one step that was recorded: slower than it would be",
+        record.seconds);
     return;
   }
-  add("time.step", "s", Direction::kLower, "wall time of one step", record.seconds);
+  add("time.step", "wall time of one step", record.seconds);
   if (record.samples > 0) {
-    add("throughput.samples", "samples/s", Direction::kHigher,
-        "training samples consumed per second of step time",
+    add("throughput.samples", "training samples consumed per second of step time",
         static_cast<double>(record.samples) / record.seconds);
   }
   double accounted = 0;
   for (const auto& [name, seconds] : record.phases) {
-    add("time.phase." + name, "s", Direction::kLower, "part of the step spent in " + name, seconds);
+    add("time.phase." + name, "part of the step spent in " + name, seconds);
     accounted += seconds;
   }
   if (!record.phases.empty()) {
-    add("time.phase.other", "s", Direction::kLower, "part of the step outside every phase",
-        record.seconds - accounted);
+    add("time.phase.other", "part of the step outside every phase", record.seconds - accounted);
   }
   for (const auto& [name, seconds] : record.stages) {
-    add("time.stage." + name, "s", Direction::kLower,
-        "part of the kernels' work in the step, as they measure it: " + name, seconds);
+    add("time.stage." + name, "part of the kernels' work in the step, as they measure it: " + name,
+        seconds);
   }
   for (const auto& [name, loss] : record.losses) {
-    add("loss." + name, "1", Direction::kNone, "training loss: " + name, loss);
+    add("loss." + name, "training loss: " + name, loss);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
+#include "harness/base/metric_kind.hpp"
 #include "harness/base/text.hpp"
 #include "harness/result/consistency.hpp"
 #include "harness/run/metric_table.hpp"
@@ -153,7 +154,7 @@ class Loop {
   void note_epoch(const Quality& quality, double training, double evaluation) {
     const std::int64_t epoch = state_.epoch;
     const auto put = [&](const char* tag, const char* description, double value) {
-      table_.put({tag, "s", Direction::kLower, description, {}, {}, {}}, epoch, false, value);
+      table_.put(standard_metric(tag, description), epoch, false, value);
     };
     put("time.epoch", "training in an epoch, all between its first step and its evaluation",
         training);
@@ -207,21 +208,11 @@ class Loop {
     }
     if (!target_reached_) return;
     MetricTable totals(std::move(record_.metrics));
-    totals.put({"time.to-quality",
-                "s",
-                Direction::kLower,
-                "from the start of the clock to the evaluation that reached the target",
-                {},
-                {},
-                {}},
-               report.epochs, false, report.seconds);
-    totals.put({"epochs.to-quality",
-                "1",
-                Direction::kLower,
-                "epochs trained until the target was reached",
-                {},
-                {},
-                {}},
+    totals.put(
+        standard_metric("time.to-quality",
+                        "from the start of the clock to the evaluation that reached the target"),
+        report.epochs, false, report.seconds);
+    totals.put(standard_metric("epochs.to-quality", "epochs trained until the target was reached"),
                report.epochs, false, static_cast<double>(report.epochs));
     record_.metrics = totals.take();
   }

@@ -3,10 +3,9 @@
 #pragma once
 
 #include <memory>
-#include <span>
-#include <string>
 #include <vector>
 
+#include "harness/base/peak_doubt.hpp"
 #include "harness/base/types.hpp"
 
 namespace harness {
@@ -43,12 +42,5 @@ class PeakSampler {
   class Crew;
   std::unique_ptr<Crew> crew_;
 };
-
-/// (p75 - p25) / median of the samples, by linear interpolation. 0 for none.
-double relative_spread(std::span<const double> samples);
-
-/// Why these samples make no peak: fewer than 5, or a relative spread over 10 %. Empty when they
-/// do.
-std::string peak_doubt(std::span<const double> samples);
 
 }  // namespace harness
