@@ -68,19 +68,20 @@ def varied(document, scale):
     identity["uuid"] = str(uuid.uuid4())
     identity["series_id"] = str(uuid.uuid4())
     for metric in other.get("metrics", []):
-        if metric["unit"] != "s" or metric["tag"] in ("time.to-quality",):
+        if metric["unit"] not in ("s", "samples/s") or metric["tag"] in ("time.to-quality",):
             continue
+        factor = scale if metric["unit"] == "s" else 1 / scale
         for sample in metric["samples"]:
             if sample["value"] is not None:
-                sample["value"] *= scale
+                sample["value"] *= factor
         summary = metric["summary"]
         for key in ("min", "max", "p90", "p99"):
             if summary[key] is not None:
-                summary[key] *= scale
+                summary[key] *= factor
         if summary["median"]:
             for key in ("center", "low", "high"):
                 if summary["median"][key] is not None:
-                    summary["median"][key] *= scale
+                    summary["median"][key] *= factor
     cost = other.get("cost")
     if cost and cost.get("achieved_flops_per_second"):
         cost["achieved_flops_per_second"] /= scale

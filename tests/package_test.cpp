@@ -132,6 +132,22 @@ TEST_CASE("only five runs that belong together are packed", "[mlperf]") {
     runs[3] = runs[2];
     CHECK_THAT(refusal(runs), Catch::Contains("the same run twice"));
   }
+  SECTION("the best five of fifty") {
+    for (PackagedRun& run : runs) {
+      run.result.identity.run_index *= 7;
+      run.result.identity.run_count = 50;
+    }
+    CHECK_THAT(refusal(runs), Catch::Contains("run 7 of a series of 50, a package is a whole "
+                                              "series of 5"));
+  }
+  SECTION("one of another series") {
+    runs[3].result.identity.series_id.front() = 'f';
+    CHECK_THAT(refusal(runs), Catch::Contains("null-3.json: another series than the first"));
+  }
+  SECTION("a place of the series twice") {
+    runs[3].result.identity.run_index = 3;
+    CHECK_THAT(refusal(runs), Catch::Contains("are both run 3 of 5"));
+  }
   SECTION("a seed twice") {
     runs[3].result.seeds.run = runs[2].result.seeds.run;
     CHECK_THAT(refusal(runs), Catch::Contains("seed 102 is there twice"));
@@ -228,4 +244,14 @@ TEST_CASE("submit writes a package and refuses to mix two", "[mlperf][cli]") {
   check_one_error(run_harness({"submit", "--mlperf", file, "--to", (series.folder / "x").string()}),
                   1, "1 results given");
   CHECK(!fs::exists(series.folder / "x"));
+}
+
+TEST_CASE("a file that was altered enters no package", "[mlperf][cli]") {
+  const Series series([](int i, Result& result, TrainingLogFacts&) {
+    if (i == 3) result.metrics[0].unit = "ms";
+  });
+  const fs::path to = series.folder / "package";
+  const Outcome outcome = run_harness(series.command(to));
+  check_one_error(outcome, 3, "null-3.json: /metrics/0/unit");
+  CHECK(!fs::exists(to));
 }

@@ -73,6 +73,7 @@ inline ProfileTables sample_tables() {
 inline Profile sample_profile() {
   Profile profile;
   static_cast<Result&>(profile) = sample_result();
+  profile.identity.ended_at = "2026-01-31T12:05:00.456Z";
   profile.metrics = {sample_metric(kPlainStep, "s", std::vector<double>(8, 9.5)),
                      sample_metric(kRecordedStep, "s", {10, 10}, 0)};
   profile.tables = sample_tables();

@@ -1,6 +1,7 @@
 // A complete, valid result of a made-up run, for tests of everything that reads results.
 #pragma once
 
+#include "harness/base/metric_kind.hpp"
 #include "harness/result/consistency.hpp"
 #include "harness/result/result.hpp"
 #include "harness/stats/stats.hpp"
@@ -9,7 +10,10 @@ namespace harness {
 
 inline Metric sample_metric(const char* tag, const char* unit, const std::vector<double>& values,
                             std::int64_t warmup = 2) {
-  Metric metric{tag, unit, Direction::kLower, "made up", {}, {}, {}};
+  const std::optional<MetricKind> kind = metric_kind(tag);
+  const Direction direction =
+      kind ? kind->direction.value_or(Direction::kHigher) : Direction::kLower;
+  Metric metric{tag, unit, direction, "made up", {}, {}, {}};
   std::int64_t step = 0;
   for (const double value : values) {
     ++step;
@@ -72,6 +76,7 @@ inline Result sample_result() {
   quality.quality = {"accuracy", Direction::kHigher, 0.75, "", {{"loss", "1", "1", 0, 1e-5, true}}};
   quality.target = 0.5;
   quality.passed = quality_passed(quality.quality, quality.target);
+  quality.reached_at_step = 8;
   result.quality = quality;
   return result;
 }

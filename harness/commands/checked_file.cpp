@@ -15,6 +15,12 @@ namespace harness {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+bool is_schema(const std::string& path) { return path.ends_with(".schema.json"); }
+
+}  // namespace
+
 CheckedFile check_result(const std::string& file, const nlohmann::json& document) {
   CheckedFile checked;
   checked.file = file;
@@ -70,8 +76,7 @@ std::vector<std::string> result_files_below(const std::string& folder) {
   while (!error && entry != fs::recursive_directory_iterator()) {
     const std::string name = entry->path().filename().string();
     std::error_code ignored;
-    if (name.ends_with(".json") && !name.ends_with(".schema.json") &&
-        !entry->is_directory(ignored)) {
+    if (name.ends_with(".json") && !is_schema(name) && !entry->is_directory(ignored)) {
       files.push_back(entry->path().string());
     }
     entry.increment(error);
@@ -86,7 +91,8 @@ std::vector<std::string> result_files(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
     std::error_code ignored;
     if (!fs::is_directory(path, ignored)) {
-      files.push_back(path);
+      // A pattern of the shell (results/*/*.json) names them too.
+      if (!is_schema(path)) files.push_back(path);
       continue;
     }
     std::vector<std::string> more = result_files_below(path);

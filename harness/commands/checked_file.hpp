@@ -35,8 +35,8 @@ ExitCode worse(ExitCode a, ExitCode b);
 /// folders are not followed. Throws Error for what cannot be read.
 std::vector<std::string> result_files_below(const std::string& folder);
 
-/// Each of `paths` that is a folder gives way to the result files below it. Throws Error also for
-/// one that holds none.
+/// Each of `paths` that is a folder gives way to the result files below it; schemas (*.schema.json)
+/// are left out. Throws Error also for a folder that holds none.
 std::vector<std::string> result_files(const std::vector<std::string>& paths);
 
 }  // namespace harness

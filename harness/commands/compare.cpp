@@ -19,6 +19,7 @@ namespace {
 Side read_side(const std::string& path) {
   std::vector<Result> runs;
   for (const std::string& file : result_files({path})) runs.push_back(read_result_file(file));
+  require_whole_series(path, runs);
   return {path, one_per_run(std::move(runs))};
 }
 

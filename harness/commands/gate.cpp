@@ -70,6 +70,7 @@ std::vector<Result> read_results(const fs::path& path) {
     if (!checked.report.result) throw Error(name, "is no result of a run", "leave it out");
     results.push_back(std::move(*checked.report.result));
   }
+  require_whole_series(path, results);
   return one_per_run(std::move(results));
 }
 

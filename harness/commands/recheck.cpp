@@ -15,6 +15,7 @@
 #include "harness/run/ablation_rules.hpp"
 #include "harness/run/division.hpp"
 #include "harness/run/kernel_set.hpp"
+#include "harness/run/quality_checks.hpp"
 #include "harness/run/registry.hpp"
 
 namespace harness {
@@ -78,6 +79,36 @@ std::vector<Constraint> closed_of(const Rules& rules, const Ablation& /*kind*/) 
   return shared_constraints(rules.closed);
 }
 
+Violations check_quality(const CheckRules& rules, const ResultCommon& result,
+                         const std::optional<QualityReport>& report, const std::string& precision,
+                         const json& document, const std::string& path) {
+  if (!report) return {};
+  const QualityChecks* checks = rules.of(result.rules.workload, report->quality.metric);
+  if (checks == nullptr) return {};
+  return check_checks(*checks, report->quality, precision, document, path);
+}
+
+/// What rules/checks.json derives again, whatever the version of the workload's rules.
+Violations check_derived(const Result& result, const json& document) {
+  const CheckRules& rules = load_check_rules(home_folder());
+  Violations violations =
+      check_quality(rules, result, result.quality, result.settings.effective.value("precision", ""),
+                    document, "/quality");
+  add(violations, check_samples_per_step(rules, result, document));
+  return violations;
+}
+
+Violations check_derived(const Ablation& result, const json& document) {
+  const CheckRules& rules = load_check_rules(home_folder());
+  Violations violations;
+  for (std::size_t i = 0; i < result.variants.size(); ++i) {
+    const Variant& variant = result.variants[i];
+    add(violations, check_quality(rules, result, variant.quality, variant.settings.precision,
+                                  document, fmt::format("/variants/{}/quality", i)));
+  }
+  return violations;
+}
+
 // The rules as they are now. A result made under another version of them cannot be judged by these;
 // one that names this version but another text was made under changed rules.
 template <class Kind>
@@ -129,6 +160,8 @@ Violations recheck_kind(const Kind& result, const json& document, std::vector<st
                                 printable(result.rules.workload, 64)));
   }
   add(violations, check_by_rules(result, document, notes));
+  // What says itself that it is none claims to hold no quality.
+  if (result.status.state == RunState::kValid) add(violations, check_derived(result, document));
   return violations;
 }
 

@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
+#include "harness/base/text.hpp"
 #include "harness/result/result_file.hpp"
+#include "harness/result/series.hpp"
 
 namespace harness {
 
@@ -30,6 +32,18 @@ std::vector<Result> one_per_run(std::vector<Result> results) {
            std::pair(b.identity.started_at, b.identity.run_index);
   });
   return list;
+}
+
+void require_whole_series(const fs::path& path, const std::vector<Result>& runs) {
+  std::error_code ignored;
+  if (!fs::is_directory(path, ignored)) return;
+  SeriesBook book;
+  for (const Result& run : runs) book.add("run " + run.identity.uuid.substr(0, 8), run);
+  for (const auto& lines : {book.contradictions(), book.gaps()}) {
+    if (lines.empty()) continue;
+    throw Error(printable(path.string()), lines.front(),
+                "a series is judged as a whole: add what is missing, or measure it again");
+  }
 }
 
 std::vector<Result> results_of_series(const fs::path& folder, const std::string& series_id) {

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "harness/commands/command.hpp"
 #include "harness/commands/options.hpp"
 #include "harness/commands/private_names.hpp"
@@ -52,6 +54,9 @@ ExitCode submit_command(const Arguments& arguments) {
   refuse_beside(options, "without --mlperf", {"rehearsal"});
   PrivateNames names = own_private_names();
   names.others = options.texts("redact");
+  if (std::find(names.others.begin(), names.others.end(), "") != names.others.end()) {
+    throw Error("--redact ''", "an empty text is in every text", "name what is to be taken out");
+  }
   return submit_results(options.words(), folder, names);
 }
 

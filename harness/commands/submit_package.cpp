@@ -7,6 +7,7 @@
 #include "harness/base/files.hpp"
 #include "harness/base/print.hpp"
 #include "harness/base/text.hpp"
+#include "harness/commands/checked_file.hpp"
 #include "harness/mlperf/package.hpp"
 
 namespace harness {
@@ -39,7 +40,10 @@ void write_files(const fs::path& folder, const std::map<std::string, std::string
 ExitCode submit_package(const std::vector<std::string>& files, const fs::path& folder,
                         bool rehearsal) {
   std::vector<PackagedRun> runs;
-  for (const std::string& file : files) runs.push_back(read_packaged_run(file));
+  for (const std::string& file : files) {
+    require_sound(check_file(file), ExitCode::kInvalid);
+    runs.push_back(read_packaged_run(file));
+  }
   const auto package =
       make_package(std::move(runs), load_log_rules(home_folder(), kRules), rehearsal);
   write_files(folder, package);

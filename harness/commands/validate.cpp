@@ -1,8 +1,40 @@
+#include <fmt/format.h>
+
+#include "harness/base/print.hpp"
+#include "harness/base/text.hpp"
 #include "harness/commands/checked_file.hpp"
 #include "harness/commands/command.hpp"
 #include "harness/commands/options.hpp"
+#include "harness/result/series.hpp"
 
 namespace harness {
+namespace {
+
+/// The files of `path`. One that cannot be read is told of, like a broken file, so that the others
+/// are judged all the same.
+std::vector<std::string> files_of(const std::string& path, ExitCode& code) {
+  try {
+    return result_files({path});
+  } catch (const Error& error) {
+    CheckedFile unreadable;
+    unreadable.file = path;
+    unreadable.report = report_unreadable(error);
+    print_check(unreadable);
+    code = worse(code, unreadable.report.code);
+    return {};
+  }
+}
+
+/// What only several files together show.
+ExitCode judge_series(const SeriesBook& book) {
+  const std::vector<std::string> contradictions = book.contradictions();
+  for (const std::string& line : contradictions) print_out("not valid: " + line + "\n");
+  // Single files are sound without the rest.
+  for (const std::string& line : book.gaps()) print_out("note: " + line + "\n");
+  return contradictions.empty() ? ExitCode::kOk : ExitCode::kInvalid;
+}
+
+}  // namespace
 
 ExitCode validate_command(const Arguments& arguments) {
   Options options("validate",
@@ -18,12 +50,20 @@ ExitCode validate_command(const Arguments& arguments) {
     throw Error("validate", "no file given", "harness validate runs/*/*.json");
   }
   ExitCode code = ExitCode::kOk;
-  for (const std::string& file : result_files(options.words())) {
-    const CheckedFile checked = check_file(file);
-    print_check(checked);
-    code = worse(code, checked.report.code);
+  std::size_t files = 0;
+  SeriesBook book;
+  for (const std::string& path : options.words()) {
+    for (const std::string& file : files_of(path, code)) {
+      const CheckedFile checked = check_file(file);
+      print_check(checked);
+      code = worse(code, checked.report.code);
+      ++files;
+      if (const ResultCommon* result = checked.report.common()) {
+        book.add(printable(file), *result);
+      }
+    }
   }
-  return code;
+  return files > 1 ? worse(code, judge_series(book)) : code;
 }
 
 }  // namespace harness

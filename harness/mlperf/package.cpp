@@ -12,6 +12,7 @@
 #include "harness/mlperf/package_scripts.hpp"
 #include "harness/mlperf/system_description.hpp"
 #include "harness/result/result_file.hpp"
+#include "harness/result/series.hpp"
 
 namespace harness {
 namespace {
@@ -20,6 +21,7 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 constexpr const char* kBenchmark = "retinanet";
+constexpr const char* kWholeSeries = "give all files of one 'harness run --runs 5'";
 
 /// The value that the log gives `key` first; null where it does not.
 json logged(const std::vector<LogLine>& lines, const std::string& key) {
@@ -103,6 +105,7 @@ void check_series(const std::vector<PackagedRun>& runs) {
   }
   std::set<std::uint32_t> seeds;
   std::set<std::string> uuids;
+  SeriesBook book;
   std::size_t missed = 0;
   for (const PackagedRun& run : runs) {
     const Result& first = runs.front().result;
@@ -113,12 +116,28 @@ void check_series(const std::vector<PackagedRun>& runs) {
       refuse(run, "another machine, other rules, kernels or settings than the first result's");
     }
     if (!uuids.insert(run.result.identity.uuid).second) refuse(run, "the same run twice");
+    book.add(printable(run.file), run.result);
+    // Whoever chooses five of fifty shows the luckiest.
+    if (run.result.identity.series_id != first.identity.series_id) {
+      refuse(run, "another series than the first result's", kWholeSeries);
+    }
+    if (run.result.identity.run_count != static_cast<std::int64_t>(kPackagedRuns)) {
+      refuse(
+          run,
+          fmt::format("run {} of a series of {}, a package is a whole series of {}",
+                      run.result.identity.run_index, run.result.identity.run_count, kPackagedRuns),
+          kWholeSeries);
+    }
     if (!seeds.insert(run.result.seeds.run).second) {
       refuse(run, fmt::format("seed {} is there twice", run.result.seeds.run));
     }
     if (run.result.status.state != RunState::kValid && ++missed > 1) {
       refuse(run, "more than one run is not valid", "one of five may miss its target");
     }
+  }
+  for (const auto& lines : {book.contradictions(), book.gaps()}) {
+    if (!lines.empty())
+      throw Error("harness submit --mlperf", lines.front(), kWholeSeries, ExitCode::kInvalid);
   }
 }
 

@@ -28,9 +28,9 @@ PackagedRun read_packaged_run(const std::filesystem::path& file);
 
 /// The package's files by their paths in it. With `rehearsal`, runs that are not MLPerf's own are
 /// taken too, and every file says that it is a rehearsal. Throws Error, naming the file, for runs
-/// that do not belong together: another number than kPackagedRuns, several workloads, settings or
-/// machines, a seed twice, more than one run that did not reach its target, a log that breaks the
-/// rules or belongs to another run.
+/// that do not belong together: another number than kPackagedRuns, not all runs of one series of as
+/// many, several workloads, settings or machines, a seed twice, more than one run that did not
+/// reach its target, a log that breaks the rules or belongs to another run.
 std::map<std::string, std::string> make_package(std::vector<PackagedRun> runs,
                                                 const LogRules& rules, bool rehearsal);
 

@@ -26,6 +26,7 @@ class Finder {
     for (std::size_t i = 0; i < ablation_.variants.size(); ++i) turns(i);
     figures(document);
     for (std::size_t i = 0; i < ablation_.variants.size(); ++i) quality(i);
+    check_duration(ablation_, seconds_of_steps(), problems_);
     return problems_.take();
   }
 
@@ -82,7 +83,36 @@ class Finder {
             fmt::format("{}/phase_seconds/{}", path, pointer_step(phase)),
             fmt::format("{} numbers for {} steps", seconds.size(), turn.step_seconds.size()));
       }
+      phases_within_steps(turn, path);
     }
+  }
+
+  void phases_within_steps(const Turn& turn, const std::string& path) {
+    const double rounding = kClockRounding * static_cast<double>(turn.phase_seconds.size() + 1);
+    for (std::size_t k = 0; k < turn.step_seconds.size(); ++k) {
+      double sum = 0;
+      for (const auto& [phase, seconds] : turn.phase_seconds) {
+        if (k >= seconds.size()) continue;
+        sum += seconds[k];
+        problems_.expect(seconds[k] >= 0,
+                         fmt::format("{}/phase_seconds/{}/{}", path, pointer_step(phase), k),
+                         "no time is below 0");
+      }
+      if (sum <= turn.step_seconds[k] * (1 + 1e-9) + rounding) continue;
+      problems_.expect(
+          false, fmt::format("{}/step_seconds/{}", path, k),
+          fmt::format("{} s, but its phases together took {} s", turn.step_seconds[k], sum));
+    }
+  }
+
+  double seconds_of_steps() const {
+    double seconds = 0;
+    for (const Variant& variant : ablation_.variants) {
+      for (const Turn& turn : variant.turns) {
+        for (const double step : turn.step_seconds) seconds += step;
+      }
+    }
+    return seconds;
   }
 
   void figures(const json& document) {
@@ -135,7 +165,10 @@ class Finder {
 
   void quality(std::size_t i) {
     const std::optional<QualityReport>& report = ablation_.variants[i].quality;
-    if (report) check_quality(*report, ablation_.settings, path_of(i) + "/quality", problems_);
+    if (report) {
+      const std::int64_t steps = planned_rounds_ * static_cast<std::int64_t>(steps_per_turn_);
+      check_quality(*report, ablation_.settings, steps, path_of(i) + "/quality", problems_);
+    }
     if (ablation_.status.state != RunState::kValid) return;
     problems_.expect(
         report && report->passed.value_or(true), "/status/state",

@@ -4,8 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
+#include "harness/base/quality.hpp"
+#include "harness/base/text.hpp"
+#include "harness/base/utc.hpp"
 #include "harness/result/canonical_json.hpp"
 #include "harness/result/consistency.hpp"
 
@@ -24,7 +28,24 @@ std::string shown(const std::optional<double>& value) {
   return std::isfinite(*value) ? number_text(*value) : "a number beyond all bounds";
 }
 
+// Clocks that are set by a time server differ by less than a second; those of machines without one
+// by minutes.
+constexpr double kClockSkew = 600;
+
+void check_date(const std::string& date, const std::string& path, ProblemList& problems) {
+  const std::optional<double> seconds = utc_seconds(date);
+  problems.expect(seconds.has_value(), path, date + " is no date");
+  if (!seconds || *seconds <= utc_seconds_now() + kClockSkew) return;
+  problems.expect(
+      false, path,
+      fmt::format("{} is ahead of this machine's clock, {}: set the clock that is wrong, "
+                  "and measure again if it was the other one ({:.0f} minutes are allowed)",
+                  date, utc_now(), kClockSkew / 60));
+}
+
 void check_identity(const Identity& identity, ProblemList& problems) {
+  check_date(identity.started_at, "/identity/started_at", problems);
+  check_date(identity.ended_at, "/identity/ended_at", problems);
   problems.expect(identity.run_index <= identity.run_count, "/identity/run_index",
                   fmt::format("{} is over run_count {}", identity.run_index, identity.run_count));
   // Both have one fixed form in UTC, so the order of the texts is that of the times.
@@ -46,6 +67,21 @@ void check_division(const ResultCommon& common, ProblemList& problems) {
                   "closed, although the open division was asked for");
   problems.expect(!rules.mlperf_equivalent || closed, "/workload/mlperf_equivalent",
                   "true, although the run departs from the rules");
+}
+
+// What was asked for was done, or it would have been refused.
+void check_settings(const ResultCommon& common, ProblemList& problems) {
+  const json& effective = common.settings.effective;
+  problems.expect(effective.value("seed", json(common.seeds.run)) == common.seeds.run, "/seeds/run",
+                  fmt::format("{}, but the settings have {}", common.seeds.run,
+                              effective.value("seed", json()).dump()));
+  for (const char* key : {"tier", "batch_size", "precision", "allocator", "quality_target"}) {
+    const auto asked = common.settings.requested.find(key);
+    const auto used = effective.find(key);
+    if (asked == common.settings.requested.end() || used == effective.end()) continue;
+    problems.expect(*asked == *used, fmt::format("/settings/effective/{}", key),
+                    fmt::format("{}, but {} was asked for", used->dump(), asked->dump()));
+  }
 }
 
 void check_status(const Status& status, ProblemList& problems) {
@@ -129,6 +165,31 @@ class NullFinder {
   ProblemList& problems_;
 };
 
+void check_one(const Check& check, const std::string& path, ProblemList& problems) {
+  const bool passes = check.error && *check.error <= check.tolerance;
+  problems.expect(check.passed == passes, path + "/passed",
+                  check.passed ? "true, with an error over the tolerance"
+                               : "false, with an error within the tolerance");
+  problems.expect(!check.error || *check.error >= 0, path + "/error", "is below 0");
+  // Numbers that differ have an error, whatever its measure.
+  const bool numbers = parse_number(check.expected) && parse_number(check.actual);
+  problems.expect(!numbers || check.error != 0.0 || check.expected == check.actual, path + "/error",
+                  fmt::format("0, but {} is not {}", check.actual, check.expected));
+}
+
+// Checks that stand behind a value give it: their direction says so, more is better elsewhere.
+void check_share(const Quality& quality, const std::string& path, ProblemList& problems) {
+  if (quality.checks.empty() || quality.direction != Direction::kLower) return;
+  const Quality again = share_of_tolerance(quality.metric, quality.checks);
+  if (quality.value.has_value() == again.value.has_value() &&
+      (!again.value || nearly_equal(*quality.value, *again.value))) {
+    return;
+  }
+  problems.expect(false, path + "/value",
+                  fmt::format("{}, but the largest error of its checks is {} of the tolerance",
+                              shown(quality.value), shown(again.value)));
+}
+
 }  // namespace
 
 bool nearly_equal(double a, double b) {
@@ -158,23 +219,27 @@ void ProblemList::expect_same_bounds(const std::string& path, const Interval& st
 void check_common(const ResultCommon& common, const json& document, ProblemList& problems) {
   check_identity(common.identity, problems);
   check_division(common, problems);
+  check_settings(common, problems);
   check_status(common.status, problems);
   if (common.submission) check_submission(*common.submission, document, problems);
   NullFinder(document, problems).find();
 }
 
-void check_quality(const QualityReport& report, const Settings& settings, const std::string& path,
+void check_quality(const QualityReport& report, const Settings& settings,
+                   std::optional<std::int64_t> steps, const std::string& path,
                    ProblemList& problems) {
   const json target = settings.effective.value("quality_target", json());
   problems.expect(report.target ? target == *report.target : target.is_null(), path + "/target",
                   fmt::format("{}, but the settings have {}", shown(report.target), target.dump()));
+  std::set<std::string> names;
   for (std::size_t i = 0; i < report.quality.checks.size(); ++i) {
     const Check& check = report.quality.checks[i];
-    const bool passes = check.error && *check.error <= check.tolerance;
-    problems.expect(check.passed == passes, fmt::format("{}/checks/{}/passed", path, i),
-                    check.passed ? "true, with an error over the tolerance"
-                                 : "false, with an error within the tolerance");
+    const std::string at = fmt::format("{}/checks/{}", path, i);
+    problems.expect(names.insert(check.name).second, at + "/name",
+                    "'" + check.name + "' is there twice");
+    check_one(check, at, problems);
   }
+  check_share(report.quality, path, problems);
   const std::optional<bool> passed = quality_passed(report.quality, report.target);
   const auto text = [](const std::optional<bool>& value) {
     return value ? (*value ? "true" : "false") : "null";
@@ -182,6 +247,14 @@ void check_quality(const QualityReport& report, const Settings& settings, const 
   problems.expect(
       report.passed == passed, path + "/passed",
       fmt::format("{}, but value, target and checks give {}", text(report.passed), text(passed)));
+  if (!steps) return;
+  const auto reached = report.passed.value_or(false) ? steps : std::nullopt;
+  const auto number = [](const std::optional<std::int64_t>& value) {
+    return value ? std::to_string(*value) : "null";
+  };
+  problems.expect(report.reached_at_step == reached, path + "/reached_at_step",
+                  fmt::format("{}, but 'passed' and the number of steps give {}",
+                              number(report.reached_at_step), number(reached)));
 }
 
 std::optional<bool> quality_passed(const Quality& quality, std::optional<double> target) {

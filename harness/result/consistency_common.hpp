@@ -28,15 +28,32 @@ class ProblemList {
   std::vector<SchemaProblem> problems_;
 };
 
+/// Seconds are read as doubles that count from the machine's start. After a year one reading is
+/// rounded by up to 2 ns, and a span takes two.
+inline constexpr double kClockRounding = 4e-9;
+
 /// Equal but for what another library version may round otherwise.
 bool nearly_equal(double a, double b);
 
-/// Order of times and runs, division, status, and a reason for each null anywhere in `document`.
+/// Order of times and runs, dates against the clock, seed, division, status, and a reason for each
+/// null anywhere in `document`.
 void check_common(const ResultCommon& common, const nlohmann::json& document,
                   ProblemList& problems);
-/// `passed` of each check and of the whole, and the target against the settings' one; `path` is
-/// where the report stands.
-void check_quality(const QualityReport& report, const Settings& settings, const std::string& path,
+/// Preparation and `seconds` of steps against the time that the run lasted.
+void check_duration(const ResultCommon& common, double seconds, ProblemList& problems);
+/// Value, error and `passed` of the checks and of the whole, the target against the settings' one;
+/// `steps` were run before it, if that is known; `path` is where the report stands.
+void check_quality(const QualityReport& report, const Settings& settings,
+                   std::optional<std::int64_t> steps, const std::string& path,
                    ProblemList& problems);
+
+// The parts of a run and of a profile.
+struct Result;
+/// Each metric by itself: tag, unit, direction, samples, summary.
+void check_metrics(const Result& result, ProblemList& problems);
+/// Phases and throughput against their step, steps against the run.
+void check_times(const Result& result, ProblemList& problems);
+/// Epochs, target and clock of a training; nothing for a run without one.
+void check_training(const Result& result, ProblemList& problems);
 
 }  // namespace harness
