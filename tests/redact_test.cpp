@@ -87,6 +87,24 @@ TEST_CASE("keys, samples' reasons and library folders are texts too", "[redact]"
   for (const std::string& pointer : pointers) CHECK(document.contains(json::json_pointer(pointer)));
 }
 
+TEST_CASE("a library's folder goes wherever the library lies", "[redact]") {
+  const auto library = [](const char* path) {
+    json document = {{"system", {{"software", {{"openmp_library", path}}}}}};
+    redact(document, kAlice);
+    return document["system"]["software"]["openmp_library"].get<std::string>();
+  };
+  for (const char* path :
+       {"/home/alice/venv/lib/libgomp.so.1", "/opt/x/libgomp.so.1", "/usr/people/bob/libgomp.so.1",
+        "./lib/libgomp.so.1", "../libgomp.so.1", "$FOLDER/libgomp.so.1"}) {
+    CAPTURE(path);
+    CHECK(library(path) == "$FOLDER/libgomp.so.1");
+  }
+  for (const char* path : {"/usr/lib/x86_64-linux-gnu/libgomp.so.1", "/lib64/libgomp.so.1",
+                           "/usr/local/lib/libgomp.so.1", "libgomp.so.1"}) {
+    CHECK(library(path) == path);
+  }
+}
+
 TEST_CASE("an account named like what is measured renames nothing", "[redact]") {
   PrivateNames names;
   names.users = {"null",   "run",    "quick", "reference", "valid", "lower", "forward",

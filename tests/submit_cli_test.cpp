@@ -143,6 +143,11 @@ TEST_CASE_METHOD(Fixture, "a whole folder is submitted, and other texts are reda
   CHECK_THAT(after["identity"]["command_line"].dump(), Catch::Contains("$PRIVATE=0"));
 }
 
+TEST_CASE_METHOD(Fixture, "an empty text cannot be redacted", "[submit][cli]") {
+  check_one_error(submit({original()}, {"--redact", ""}), 1, "--redact ''");
+  CHECK(files_below(tree()).empty());
+}
+
 TEST_CASE_METHOD(Fixture, "the same run is there once, whatever it is called", "[submit][cli]") {
   const fs::path copy = home() / "copy.json";
   fs::copy_file(original(), copy);

@@ -268,13 +268,17 @@ class Redactor {
     return text;
   }
 
-  /// A library's path tells how somebody's disk is laid out; its name tells what was used.
+  /// A library's path tells how somebody's disk is laid out; its name tells what was used. The path
+  /// may be relative, and begin with what a folder gave way to.
   static std::string without_library_folder(const std::string& text) {
-    for (const char* system : {"/usr/", "/lib/", "/lib64/"}) {
+    for (const char* system : {"/usr/lib", "/usr/local/lib", "/lib"}) {
       if (text.starts_with(system)) return text;
     }
-    if (!text.starts_with('/')) return text;
-    return "$FOLDER" + text.substr(text.rfind('/'));
+    constexpr std::array<std::string_view, 5> kBeginnings = {"/", "./", "../", "$HOME/",
+                                                             "$HARNESS/"};
+    const bool path = std::any_of(kBeginnings.begin(), kBeginnings.end(),
+                                  [&](std::string_view begin) { return text.starts_with(begin); });
+    return path ? "$FOLDER" + text.substr(text.rfind('/')) : text;
   }
 
   std::vector<std::pair<std::string, std::string>> folders_;
