@@ -253,6 +253,8 @@ TEST_CASE_METHOD(Fixture, "an ablation that owns up to a missed quality is sound
   const ValidationReport report = edited([](json& d) {
     d["variants"][1]["quality"]["value"] = 0.1;
     d["variants"][1]["quality"]["passed"] = false;
+    d["variants"][1]["quality"]["reached_at_step"] = nullptr;
+    d["variants"][1]["quality"]["missing"]["reached_at_step"] = "not reached";
     d["variants"][1]["quality_passed"] = false;
     d["status"]["state"] = "invalid";
     d["status"]["violations"] = {{{"rule", "quality-target"},

@@ -178,6 +178,8 @@ def stretched(document, steps):
             {"step": first + i, "warmup": False, "value": value} for i, value in enumerate(values)]
         metric["summary"] = summary(values)
         metric["warnings"] = []
+        if metric["tag"] == "time.step":
+            other["quality"]["reached_at_step"] = len(metric["samples"])
     cost = other.get("cost")
     if cost and cost.get("achieved_flops_per_second"):
         step = next(m for m in other["metrics"] if m["tag"] == "time.step")

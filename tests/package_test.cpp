@@ -248,10 +248,10 @@ TEST_CASE("submit writes a package and refuses to mix two", "[mlperf][cli]") {
 
 TEST_CASE("a file that was altered enters no package", "[mlperf][cli]") {
   const Series series([](int i, Result& result, TrainingLogFacts&) {
-    if (i == 3) result.metrics[0].unit = "ms";
+    if (i == 3) result.metrics[0].direction = Direction::kHigher;
   });
   const fs::path to = series.folder / "package";
   const Outcome outcome = run_harness(series.command(to));
-  check_one_error(outcome, 3, "null-3.json: /metrics/0/unit");
+  check_one_error(outcome, 3, "null-3.json: /metrics/0/direction");
   CHECK(!fs::exists(to));
 }
