@@ -30,9 +30,9 @@ std::optional<double> utc_seconds(std::string_view text) {
   for (const std::optional<int>& part : parts) {
     if (!part) return std::nullopt;
   }
-  const std::chrono::year_month_day day(std::chrono::year(*parts[0]),
+  const std::chrono::year_month_day day{std::chrono::year(*parts[0]),
                                         std::chrono::month(static_cast<unsigned>(*parts[1])),
-                                        std::chrono::day(static_cast<unsigned>(*parts[2])));
+                                        std::chrono::day(static_cast<unsigned>(*parts[2]))};
   if (!day.ok()) return std::nullopt;
   const auto days = std::chrono::sys_days(day).time_since_epoch().count();
   return 86400.0 * static_cast<double>(days) + 3600.0 * *parts[3] + 60.0 * *parts[4] + *parts[5] +
