@@ -115,7 +115,7 @@ TEST_CASE("project refuses what it cannot do", "[projection]") {
   refused(profile.project({"--set", "threads"}), 1, "not a whole number from 1 to");
   refused(profile.project({"--rounds", "0"}), 1, "too small: at least 1");
   const Profiled narrow({"--precision", "bf16"});
-  refused(narrow.project({"--set", "precision=fp32"}), 1, "does not tell");
+  refused(narrow.project({"--set", "precision=fp32"}), 1, "says nothing about fp32");
 
   const TemporaryFolder run;
   REQUIRE(
