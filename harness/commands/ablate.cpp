@@ -33,7 +33,7 @@ Options ablate_options() {
       .add("out",
            "a .json file that is not there yet, or a folder, which is made if missing; default: a "
            "new folder under runs/",
-           "FILE|DIR")
+           "PATH")
       .add("strict", "exit 3 when the machine's state makes the result doubtful");
   add_formats(options, "print the result file's JSON in place of the summary",
               "print a CSV table in place of the summary: a row for each variant");
