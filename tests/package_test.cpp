@@ -242,7 +242,7 @@ TEST_CASE("submit writes a package and refuses to mix two", "[mlperf][cli]") {
                   "--rehearsal: means nothing without --mlperf");
   check_one_error(run_harness({"submit", "--mlperf", file}), 1, "--to: missing");
   check_one_error(run_harness({"submit", "--mlperf", file, "--to", (series.folder / "x").string()}),
-                  1, "1 results given");
+                  1, "1 result given");
   CHECK(!fs::exists(series.folder / "x"));
 }
 
