@@ -304,48 +304,6 @@ TEST_CASE("Ctrl-C ends a series: the run in progress is aborted, no further one 
   CHECK(only_result(out.path())["status"]["state"] == "aborted");
 }
 
-TEST_CASE("a signal that was ignored from the start stays ignored", "[cli]") {
-  for (const int signal : {SIGHUP, SIGINT, SIGTERM}) {
-    CAPTURE(signal);
-    const TemporaryFolder out;
-    Process process(
-        {"-c", "trap '' " + std::to_string(signal) + "; exec '" + harness_program() +
-                   "' run --workload null --set step-ms=30 --out '" + out.path().string() + "'"},
-        {}, {}, "bash");
-    wait_for_first_step(out.path());
-    for (int i = 0; i < 3; ++i) process.signal(signal);
-    const Outcome outcome = process.wait();
-    CAPTURE(outcome.out, outcome.err);
-    CHECK(outcome.code == 0);
-    CHECK_THAT(outcome.err, !Catch::Contains("stopping"));
-    CHECK(only_result(out.path())["status"]["state"] == "valid");
-  }
-}
-
-TEST_CASE("nohup keeps a run alive when the terminal goes", "[cli]") {
-  const TemporaryFolder out;
-  Process process({harness_program(), "run", "--workload", "null", "--set", "step-ms=30", "--out",
-                   out.path().string()},
-                  {}, {}, "nohup");
-  wait_for_first_step(out.path());
-  process.signal(SIGHUP);
-  CHECK(process.wait().code == 0);
-}
-
-TEST_CASE("a series that ignores SIGTERM still stops its run at Ctrl-C", "[cli]") {
-  const TemporaryFolder out;
-  Process process({"-c", "trap '' TERM; exec '" + harness_program() +
-                             "' run --workload null --set step-ms=20 --tier standard --runs 2 "
-                             "--out '" +
-                             out.path().string() + "'"},
-                  {}, {}, "bash");
-  wait_for_first_step(out.path());
-  process.signal(SIGTERM);
-  process.signal(SIGINT);
-  CHECK(process.wait().code == 2);
-  CHECK(only_result(out.path())["status"]["state"] == "aborted");
-}
-
 TEST_CASE("kill -9 at twenty random moments loses no completed step", "[cli]") {
   std::mt19937 random(20261);  // fixed, so that a failure can be repeated
   for (int attempt = 0; attempt < 20; ++attempt) {

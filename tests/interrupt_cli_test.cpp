@@ -1,4 +1,5 @@
-// End to end: Ctrl-C at any stage of any command is one message that is true, and loses nothing.
+// End to end: Ctrl-C at any stage of any command is one message that is true, and loses nothing; a
+// signal that was ignored from the start stays so.
 #include <signal.h>
 
 #include <algorithm>
@@ -123,4 +124,46 @@ TEST_CASE("an evaluation that gives no number is remarked on", "[training][inter
              Catch::Contains("harness_no_quality"));
   check_log_passes(out.path());
   CHECK(run_harness({"validate", out.path().string()}).code == 0);
+}
+
+TEST_CASE("a signal that was ignored from the start stays ignored", "[interrupt]") {
+  for (const int signal : {SIGHUP, SIGINT, SIGTERM}) {
+    CAPTURE(signal);
+    const TemporaryFolder out;
+    Process process(
+        {"-c", "trap '' " + std::to_string(signal) + "; exec '" + harness_program() +
+                   "' run --workload null --set step-ms=30 --out '" + out.path().string() + "'"},
+        {}, {}, "bash");
+    wait_for_first_step(out.path());
+    for (int i = 0; i < 3; ++i) process.signal(signal);
+    const Outcome outcome = process.wait();
+    CAPTURE(outcome.out, outcome.err);
+    CHECK(outcome.code == 0);
+    CHECK_THAT(outcome.err, !Catch::Contains("stopping"));
+    CHECK(results_in(out.path()).at(0)["status"]["state"] == "valid");
+  }
+}
+
+TEST_CASE("nohup keeps a run alive when the terminal goes", "[interrupt]") {
+  const TemporaryFolder out;
+  Process process({harness_program(), "run", "--workload", "null", "--set", "step-ms=30", "--out",
+                   out.path().string()},
+                  {}, {}, "nohup");
+  wait_for_first_step(out.path());
+  process.signal(SIGHUP);
+  CHECK(process.wait().code == 0);
+}
+
+TEST_CASE("a series that ignores SIGTERM still stops its run at Ctrl-C", "[interrupt]") {
+  const TemporaryFolder out;
+  Process process({"-c", "trap '' TERM; exec '" + harness_program() +
+                             "' run --workload null --set step-ms=20 --tier standard --runs 2 "
+                             "--out '" +
+                             out.path().string() + "'"},
+                  {}, {}, "bash");
+  wait_for_first_step(out.path());
+  process.signal(SIGTERM);
+  process.signal(SIGINT);
+  CHECK(process.wait().code == 2);
+  CHECK(results_in(out.path()).at(0)["status"]["state"] == "aborted");
 }
