@@ -41,7 +41,8 @@ ExitCode submit_package(const std::vector<std::string>& files, const fs::path& f
                         bool rehearsal) {
   std::vector<PackagedRun> runs;
   for (const std::string& file : files) {
-    require_sound(check_file(file), ExitCode::kInvalid);
+    const CheckedFile checked = check_file(file);
+    require_sound(checked, checked.report.problems_code);
     runs.push_back(read_packaged_run(file));
   }
   const auto package =
