@@ -129,7 +129,7 @@ TEST_CASE("validate goes on after a path that is missing or empty", "[validate][
   const TemporaryFolder top;
   const std::string good = measure_series(top / "runs")[0].string();
   fs::create_directories(top / "empty");
-  for (const std::string bad : {(top / "missing.json").string(), (top / "empty").string(),
+  for (const std::string& bad : {(top / "missing.json").string(), (top / "empty").string(),
                                 (top / "missing").string() + "/"}) {
     const Outcome outcome = run_harness({"validate", bad, good});
     CAPTURE(outcome.out, outcome.err);
