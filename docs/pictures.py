@@ -36,7 +36,9 @@ return {x: left + scrollX - 12, y: top + scrollY - 12,
 
 def page_of(harness, paths, folder):
     page = pathlib.Path(folder) / "report.html"
-    subprocess.run([harness, "report", *map(str, paths), "-o", str(page)], check=True, stdout=subprocess.DEVNULL)
+    # The page names files as they were given: by their places in the repository, not on this machine.
+    names = [str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path) for path in paths]
+    subprocess.run([harness, "report", *names, "-o", str(page)], check=True, stdout=subprocess.DEVNULL, cwd=ROOT)
     return page.as_uri()
 
 
@@ -48,8 +50,8 @@ def write(browser, place, file):
     print(f"results/{file}: {place['width']:.0f} x {place['height']:.0f}, {len(data) / 1024:.0f} KiB")
 
 
-def open_page(browser, url, scale=1):
-    browser.devtools("Emulation.setDeviceMetricsOverride", width=1180, height=1000, deviceScaleFactor=scale, mobile=False)
+def open_page(browser, url, width=1180, scale=1):
+    browser.devtools("Emulation.setDeviceMetricsOverride", width=width, height=1000, deviceScaleFactor=scale, mobile=False)
     browser.open(url)
     browser.run("Report.drawAll();")
 
@@ -66,15 +68,15 @@ def main():
         sys.exit(__doc__.strip())
     if None in webdriver.programs():
         sys.exit("docs/pictures.py: no chromium or chromedriver (apt-get install chromium chromium-driver)")
-    harness, profiles = sys.argv[1], sys.argv[2:]
+    harness, *profiles = [pathlib.Path(one).resolve() for one in sys.argv[1:]]
     ablation = next(RESULTS.glob(f"*/*-{WORKLOAD}-*.json"))
     drawn = subprocess.run([RESULTS / "step_phases.py", ablation], check=True, capture_output=True).stdout
     (RESULTS / "step-phases.svg").write_bytes(drawn)
     print(f"results/step-phases.svg: {len(drawn) / 1024:.0f} KiB")
     with tempfile.TemporaryDirectory() as folder, webdriver.Browser() as browser:
         results = [one for one in sorted(RESULTS.glob("*/*.json")) if not one.name.endswith(".schema.json")]
-        open_page(browser, page_of(harness, results, folder))
-        write(browser, {"x": 0, "y": 0, "width": 1180, "height": 1100}, "report.png")
+        open_page(browser, page_of(harness, results, folder), width=1400)
+        write(browser, {"x": 0, "y": 0, "width": 1400, "height": 1000}, "report.png")
         open_page(browser, page_of(harness, [ablation], folder), scale=2)
         figures(browser, "#ablations", ["Waterfall"], "ablation.png")
         if profiles:

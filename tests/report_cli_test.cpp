@@ -2,11 +2,13 @@
 // browser looks at.
 #include <stdlib.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "harness/base/files.hpp"
 #include "harness/result/canonical_json.hpp"
@@ -85,6 +87,28 @@ void write_hostile(const fs::path& original, const fs::path& file, bool all) {
   write_with_digest(document, file);
 }
 
+/// Operators and primitives as a file has them: the longest first.
+void put_in_order(ProfileTables& tables) {
+  std::vector<std::size_t> order(tables.operators.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return tables.operators[a].self_seconds > tables.operators[b].self_seconds;
+  });
+  std::vector<OperatorRow> sorted;
+  std::vector<std::size_t> place(order.size());
+  for (const std::size_t i : order) {
+    place[i] = sorted.size();
+    sorted.push_back(tables.operators[i]);
+  }
+  tables.operators = std::move(sorted);
+  for (PrimitiveRow& row : tables.primitives) {
+    if (row.owner) row.owner = place[*row.owner];
+  }
+  std::stable_sort(
+      tables.primitives.begin(), tables.primitives.end(),
+      [](const PrimitiveRow& a, const PrimitiveRow& b) { return a.seconds > b.seconds; });
+}
+
 /// The profile of a made-up step with the file's set-up and times, and with a hundred operators
 /// more, none of them long. `saved`: how much of the head's backward pass it does without.
 void write_profile(const fs::path& original, const fs::path& file, double saved) {
@@ -112,6 +136,7 @@ void write_profile(const fs::path& original, const fs::path& file, double saved)
     row.reorder_seconds *= scale;
   }
   for (PrimitiveRow& row : tables.primitives) row.seconds *= scale;
+  put_in_order(tables);
   profile.tables = tables;
   write_with_digest(to_json(profile), file);
   CHECK(run_harness({"validate", file.string()}).code == 0);
@@ -135,10 +160,15 @@ void write_history(const fs::path& original, const fs::path& folder) {
     run.identity.started_at = "2026-03-" + two + "T01:00:00.000Z";
     run.identity.ended_at = "2026-03-" + two + "T01:01:00.000Z";
     const double level = 0.5 * (night > 10 ? 1.08 : 1) * (1 + 0.002 * ((night * 7) % 5));
+    // What follows from a step's time goes with it.
+    const std::vector<Sample> before = find_metric(first.metrics, "time.step")->samples;
     for (Metric& metric : run.metrics) {
-      if (metric.tag != "time.step") continue;
-      for (Sample& sample : metric.samples) {
-        sample.value = level * (1 + 0.01 * std::sin(static_cast<double>(sample.step * night)));
+      if (metric.unit != "s" && metric.unit != "samples/s") continue;
+      for (std::size_t i = 0; i < metric.samples.size(); ++i) {
+        Sample& sample = metric.samples[i];
+        const double now = level * (1 + 0.01 * std::sin(static_cast<double>(sample.step * night)));
+        const double times = now / *before.at(i).value;
+        *sample.value *= metric.unit == "s" ? times : 1 / times;
       }
       summarise(metric);
     }
@@ -162,10 +192,10 @@ void write_long_runs(const fs::path& original, const fs::path& folder) {
     run.system["software"]["libtorch"] = long_version(number % 2);
     for (const char* pass : {"forward", "backward-data", "backward-weights"}) {
       for (int level = 0; level < 4; ++level) {
-        Metric& metric = run.metrics.emplace_back(first.metrics.front());
-        metric.tag = "loss.model.classification_head.convolution_blocks." + std::to_string(level) +
-                     ".attention_and_projection.weights.of_the_pass." + pass;
-        metric.unit = "1";
+        Metric& metric = run.metrics.emplace_back(*find_metric(first.metrics, "time.step"));
+        metric.tag = "time.stage.model.classification_head.convolution_blocks." +
+                     std::to_string(level) + ".attention_and_projection.weights.of_the_pass." +
+                     pass;
         for (Sample& sample : metric.samples) sample.value = 1 + 0.1 * level + 0.01 * number;
         summarise(metric);
       }
@@ -193,6 +223,7 @@ void write_long_profile(const fs::path& original, const fs::path& file, double m
     tables.primitives[i].primitive.implementation +=
         "_amx+brgconv_strided_with_padding_" + std::to_string(i) + "_and_more";
   }
+  put_in_order(tables);
   write_with_digest(to_json(profile), file);
   CHECK(run_harness({"validate", file.string()}).code == 0);
 }

@@ -82,12 +82,14 @@ Report.lines = function (text, width, font) {
   return [...lines, rest];
 };
 
-// How the names beside a plot's rows are written when it is `width` pixels wide: their lines, whether they stand above
-// their rows, whether any is cut, and the height of a row whose own marks take `marks` pixels.
-Report.layNames = function (names, width, marks) {
+// How the names of a plot's rows are written when it is `width` pixels wide, `right` of them taken at its right: their
+// lines, whether they stand above their rows, which are whole, and the height of a row whose own marks take `marks`
+// pixels.
+Report.layNames = function (names, width, right, marks) {
   const font = Report.font(11), kLine = 13;
   const longest = names.reduce((most, name) => Math.max(most, Report.textWidth(name, font)), 0);
-  const beside = Math.floor(width * (width < 480 ? 0.34 : 0.4));
+  // Chart.js gives an axis half of what is left, with its ticks.
+  const beside = Math.floor(Math.min(width * (width < 480 ? 0.34 : 0.4), (width - right) / 2 - 16));
   const above = width < 480 && longest > beside;
   const room = above ? width - 24 : beside;
   let lines = names.map((name) => [name]);

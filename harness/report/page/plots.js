@@ -60,7 +60,7 @@ Report.layOut = function (entry, width) {
   // Series of points stand one below the other within their row, bars behind each other.
   const bars = plot.series.some((one) => one.style === 'bars'), series = Report.plotKeys(plot).length;
   const marks = !bars ? Math.max(25, 9 * Math.min(series, 8)) : plot.paired ? 17 * series : 19;
-  entry.names = Report.layNames(plot.y.names, width, marks);
+  entry.names = Report.layNames(plot.y.names, width, bars ? Report.barLabelRoom(plot) : 8, marks);
   const axis = 45 + 13 * Report.lines(plot.x.label, width - 90, Report.font(11)).length;
   // An axis may have half of a picture at most.
   return Report.headroom(plot) + Math.max(2 * axis, axis + Math.min(rows, Report.kMostNames) * entry.names.row);

@@ -56,7 +56,7 @@ Report.scrolling = function (box, heads) {
 Report.table = function (table) {
   const element = Report.element;
   const collator = new Intl.Collator('en', {numeric: true});
-  const kShort = 16, kLong = 60;  // letters: always in one line; sentences
+  const kShort = 16, kLong = 40;  // letters: always in one line; in several
 
   function cell(data, column, index) {
     const node = index === 0 ? element('th', {scope: 'row'}) : element('td');
@@ -70,7 +70,8 @@ Report.table = function (table) {
       inside.append(element('span', {class: 'piece'}, data.t.slice(0, interval)), ' ',
         element('span', {class: 'piece'}, data.t.slice(interval + 1)));
     } else if (data.t.length > kShort) {
-      node.classList.add(data.t.length > kLong && data.t.includes(' ') ? 'longer' : 'long');
+      const sentence = data.t.length > kLong && /\s/.test(data.t.slice(0, kLong));
+      node.classList.add(sentence ? 'longer' : data.t.length > kLong ? 'chain' : 'long');
       inside.append(Report.breakable(data.t));
     } else {
       inside.append(data.t);
