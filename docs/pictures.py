@@ -51,7 +51,8 @@ def write(browser, place, file):
 
 
 def open_page(browser, url, width=1180, scale=1):
-    browser.devtools("Emulation.setDeviceMetricsOverride", width=width, height=1000, deviceScaleFactor=scale, mobile=False)
+    browser.devtools("Emulation.setDeviceMetricsOverride", width=width, height=1000, deviceScaleFactor=scale,
+                     mobile=False)
     browser.open(url)
     browser.run("Report.drawAll();")
 

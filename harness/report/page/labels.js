@@ -33,7 +33,8 @@ Report.cut = function (text, width, font) {
   }, letters.length, width, font);
 };
 
-// `name` with its beginning, its end, and some of it from `from` on, where it differs from names that are alike at both.
+// `name` with its beginning, its end, and some of it from `from` on, where it differs from names that are alike at
+// both.
 Report.cutAround = function (name, from, width, font) {
   const letters = [...name];
   const part = (start, end) => letters.slice(start, end).join('');
