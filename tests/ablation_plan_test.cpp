@@ -118,7 +118,7 @@ TEST_CASE("what cannot be planned is refused by name", "[ablation-plan]") {
   request.rounds = 0;
   CHECK_THAT(refusal(request), Catch::Contains("--rounds 0"));
   request.rounds = 1001;
-  CHECK_THAT(refusal(request), Catch::Contains("from 1 to 1000"));
+  CHECK_THAT(refusal(request), Catch::Contains("too large: at most 1000"));
   request = null_request();
   request.common.batch_size = 0;
   CHECK_THAT(refusal(request), Catch::Contains("--batch-size 0"));

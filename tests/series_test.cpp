@@ -129,14 +129,17 @@ TEST_CASE("validate goes on after a path that is missing or empty", "[validate][
   const TemporaryFolder top;
   const std::string good = measure_series(top / "runs")[0].string();
   fs::create_directories(top / "empty");
-  for (const std::string& bad : {(top / "missing.json").string(), (top / "empty").string(),
-                                (top / "missing").string() + "/"}) {
+  for (const std::string& bad :
+       {(top / "missing.json").string(), (top / "missing").string() + "/"}) {
     const Outcome outcome = run_harness({"validate", bad, good});
     CAPTURE(outcome.out, outcome.err);
     CHECK(outcome.code == 1);
     CHECK_THAT(outcome.out, Catch::Contains(bad + ": not valid: 1 problem"));
     CHECK_THAT(outcome.out, Catch::Contains(good + ": valid"));
   }
+  const Outcome empty = run_harness({"validate", (top / "empty").string(), good});
+  check_one_error(empty, 1, "holds no result file");
+  CHECK_THAT(empty.out, Catch::Contains(good + ": valid"));
   // What cannot be read goes before what breaks a rule, in either order.
   json broken = json::parse(read_file(good, 64 << 20));
   broken["identity"]["run_index"] = 9;

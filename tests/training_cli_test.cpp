@@ -82,7 +82,7 @@ TEST_CASE("targets and epochs that make no sense are refused", "[training][cli]"
             "harness: run: the workload has no epochs to train in (choose another tier)"});
   CHECK_FALSE(fs::exists(out / "series.state"));
   // Nothing was measured, so nothing is left to go on with.
-  check_one_error(run_harness({"run", "--resume", out.string()}), 1, "no unfinished series");
+  check_one_error(run_harness({"run", "--resume", out.string()}), 1, "there is no such folder");
   check_one_error(run_harness({"run", "--resume", out.string(), "--runs", "3"}), 1,
                   "takes no other options");
 }

@@ -10,17 +10,14 @@
 namespace harness {
 namespace {
 
-/// The files of `path`. One that cannot be read is told of, like a broken file, so that the others
-/// are judged all the same.
+/// The files of `path`. A folder without any is an error of its own, and the others are judged all
+/// the same.
 std::vector<std::string> files_of(const std::string& path, ExitCode& code) {
   try {
     return result_files({path});
   } catch (const Error& error) {
-    CheckedFile unreadable;
-    unreadable.file = path;
-    unreadable.report = report_unreadable(error);
-    print_check(unreadable);
-    code = worse(code, unreadable.report.code);
+    print_err(fmt::format("harness: {}\n", error.what()));
+    code = worse(code, error.code());
     return {};
   }
 }
