@@ -1,5 +1,6 @@
 #include "harness/run/ablation_runner.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <limits>
 

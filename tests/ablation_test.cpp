@@ -1,9 +1,11 @@
 // The ablation's result: figures, JSON, schema, validation, summary.
 #include "harness/result/ablation.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <functional>
+#include <sstream>
 
 #include "harness/base/error.hpp"
 #include "harness/report/ablation_summary.hpp"

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -118,6 +120,111 @@ std::vector<std::string> cpp_files() {
   return files;
 }
 
+/// The names by which a file is known to use a header of harness/base/precompiled.hpp.
+const std::map<std::string_view, std::vector<std::string_view>>& names_of_headers() {
+  static const std::map<std::string_view, std::vector<std::string_view>> table = {
+      {"algorithm", {"std::any_of(",      "std::all_of(",  "std::none_of(",     "std::clamp(",
+                     "std::copy(",        "std::count(",   "std::count_if(",    "std::fill(",
+                     "std::find(",        "std::find_if(", "std::lower_bound(", "std::max(",
+                     "std::max_element(", "std::min(",     "std::min_element(", "std::remove_if(",
+                     "std::replace(",     "std::reverse(", "std::sort(",        "std::stable_sort(",
+                     "std::transform(",   "std::unique(",  "std::upper_bound("}},
+      {"array", {"std::array<"}},
+      {"chrono", {"std::chrono::"}},
+      {"cmath",
+       {"std::exp(", "std::floor(", "std::isfinite(", "std::isnan(", "std::llround(", "std::log(",
+        "std::pow(", "std::round(", "std::sqrt("}},
+      {"cstdint",
+       {"std::int64_t", "std::int32_t", "std::uint64_t", "std::uint32_t", "std::uint8_t"}},
+      {"filesystem", {"std::filesystem"}},
+      {"fmt/format.h", {"fmt::"}},
+      {"fstream", {"std::ifstream", "std::ofstream"}},
+      {"functional", {"std::function<", "std::less<", "std::greater<"}},
+      {"limits", {"std::numeric_limits<"}},
+      {"map", {"std::map<", "std::multimap<"}},
+      {"memory",
+       {"std::unique_ptr<", "std::shared_ptr<", "std::make_unique<", "std::make_shared<"}},
+      {"nlohmann/json.hpp", {"nlohmann::"}},
+      {"optional", {"std::optional<", "std::nullopt"}},
+      {"set", {"std::set<", "std::multiset<"}},
+      {"stdexcept", {"std::runtime_error", "std::logic_error", "std::invalid_argument"}},
+      {"string", {"std::string ", "std::string&", "std::string(", "std::string>"}},
+      {"string_view", {"std::string_view"}},
+      {"vector", {"std::vector<"}},
+  };
+  return table;
+}
+
+/// `text` without comments and without what stands in quotes.
+std::string code_of(std::string_view text) {
+  std::string code;
+  char quote = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (quote != 0) {
+      if (text[i] == '\\') {
+        ++i;
+      } else if (text[i] == quote || text[i] == '\n') {
+        quote = 0;
+      }
+    } else if (text.substr(i, 2) == "//") {
+      i = std::min(text.find('\n', i), text.size()) - 1;
+    } else {
+      // 1'000 is a number.
+      const bool digits = text[i] == '\'' && i > 0 && text[i - 1] >= '0' && text[i - 1] <= '9';
+      if (text[i] == '"' || (text[i] == '\'' && !digits)) quote = text[i];
+      code += text[i];
+    }
+  }
+  return code;
+}
+
+using Sources = std::map<std::string, std::string>;  ///< content by path
+
+/// What `path` includes, by itself or through files of ours, without delimiters.
+std::set<std::string> all_included(const Sources& sources, const std::string& path) {
+  std::set<std::string> found;
+  std::vector<std::string> rest = {path};
+  while (!rest.empty()) {
+    const auto source = sources.find(rest.back());
+    rest.pop_back();
+    if (source == sources.end()) continue;
+    std::string_view text = source->second;
+    while (!text.empty()) {
+      const std::string_view target = included(text.substr(0, text.find('\n')));
+      text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+      if (target.empty()) continue;
+      const std::string name(target.substr(1, target.size() - 2));
+      if (found.insert(name).second) rest.push_back(name);
+    }
+  }
+  return found;
+}
+
+/// The headers of the precompiled one that `path` uses and does not include.
+std::vector<std::string> missing_includes(const Sources& sources, const std::string& path) {
+  const std::string code = code_of(sources.at(path));
+  const std::set<std::string> have = all_included(sources, path);
+  const auto has_any = [&](const std::vector<std::string_view>& beginnings) {
+    return std::any_of(have.begin(), have.end(),
+                       [&](const std::string& name) { return begins_with_any(name, beginnings); });
+  };
+  std::vector<std::string> missing;
+  for (const auto& [header, names] : names_of_headers()) {
+    const bool used = std::any_of(names.begin(), names.end(), [&](std::string_view name) {
+      return code.find(name) != std::string::npos;
+    });
+    if (!used || have.count(std::string(header)) > 0) continue;
+    if (header == "fmt/format.h" ? has_any({"fmt/"})
+        : header == "nlohmann/json.hpp"
+            ? path.ends_with(".hpp") && have.count("nlohmann/json_fwd.hpp") > 0
+            : has_any({"ATen/", "torch/"})) {  // they bring all of the standard library
+      continue;
+    }
+    missing.push_back(path + " uses <" + std::string(header) + "> and does not include it");
+  }
+  return missing;
+}
+
 }  // namespace
 
 TEST_CASE("the include checker catches planted violations", "[architecture]") {
@@ -161,6 +268,39 @@ TEST_CASE("dependencies point one way", "[architecture]") {
          include_violations(file, content(fs::path(HARNESS_SOURCE_DIR) / file))) {
       FAIL_CHECK(violation);
     }
+  }
+}
+
+TEST_CASE("a file that leans on the precompiled header is found", "[architecture]") {
+  const auto missing = [](const std::string& path, const std::string& text) {
+    const Sources sources = {{path, text},
+                             {"a.hpp", "#include \"b.hpp\"\n#include <nlohmann/json_fwd.hpp>\n"},
+                             {"b.hpp", "#include \"a.hpp\"\n#include <vector>"}};
+    return missing_includes(sources, path).size();
+  };
+  CHECK(missing("c.cpp", "std::vector<int> a;\nnlohmann::json b;\n") == 2);
+  CHECK(missing("c.cpp", "#include \"a.hpp\"\nstd::vector<int> a;\n") == 0);
+  CHECK(missing("c.cpp", "// std::vector<int> \nconst char* a = \"fmt::format(\";") == 0);
+  CHECK(missing("c.cpp", "int a = 1'000; const char b = '\"'; std::set<int> c;") == 1);
+  CHECK(missing("c.cpp", "#include <fmt/chrono.h>\nfmt::format();") == 0);
+  // What is only declared needs no definition, until it is used.
+  CHECK(missing("c.hpp", "#include \"a.hpp\"\nvoid f(const nlohmann::json& a);") == 0);
+  CHECK(missing("c.cpp", "#include \"a.hpp\"\nvoid f(const nlohmann::json& a) { a.size(); }") == 1);
+}
+
+TEST_CASE("no file leans on the precompiled header", "[architecture]") {
+  Sources sources;
+  for (const std::string& file : cpp_files()) {
+    sources.emplace(file, content(fs::path(HARNESS_SOURCE_DIR) / file));
+  }
+  for (const auto& [file, text] : sources) {
+    for (const std::string& missing : missing_includes(sources, file)) FAIL_CHECK(missing);
+  }
+  // <string> brings these two.
+  const Sources precompiled = {{"", sources.at("harness/base/precompiled.hpp")}};
+  for (const std::string& header : all_included(precompiled, "")) {
+    INFO(header);
+    CHECK((names_of_headers().count(header) == 1 || header == "cstddef" || header == "utility"));
   }
 }
 

@@ -1,4 +1,5 @@
 // Which module, operator and step the scopes of a recording belong to, and what adds up from them.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 #include <sstream>

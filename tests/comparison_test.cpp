@@ -1,5 +1,6 @@
 // Series side by side: statistics of unpaired sides, what is refused, what the text says.
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <random>
 
 #include "harness/base/error.hpp"

@@ -1,4 +1,5 @@
 // End to end: the workload conv-blocks on shapes small enough for a test.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <nlohmann/json.hpp>

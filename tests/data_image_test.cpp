@@ -2,6 +2,7 @@
 // installed.
 #include <turbojpeg.h>
 #include <zlib.h>
+#include <algorithm>
 
 #include <array>
 #include <catch2/catch.hpp>

@@ -1,6 +1,7 @@
 // End to end: `harness project` on profiles of the null workload.
 #include <signal.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cmath>

@@ -1,6 +1,7 @@
 // What a profile says a step costs elsewhere: sums, scales, other settings, problem files.
 #include "harness/profile/projection.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <numeric>
 #include <stdexcept>

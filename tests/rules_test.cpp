@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 #include <fstream>
+#include <functional>
 
 #include "harness/base/error.hpp"
 #include "harness/base/files.hpp"

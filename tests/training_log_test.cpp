@@ -1,6 +1,7 @@
 #include "harness/mlperf/training_log.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 #include <thread>
 

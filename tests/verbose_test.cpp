@@ -1,5 +1,6 @@
 // oneDNN's verbose output, as its versions 2.6, 3.2 and 3.12 wrote it (tests/verbose/), and what
 // becomes of lines that are torn, truncated or somebody else's.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <sstream>

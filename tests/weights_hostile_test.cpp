@@ -1,6 +1,7 @@
 // Damaged, hostile and foreign weights files: one clear error each, never a crash.
 #include <catch2/catch.hpp>
 #include <cstdio>
+#include <limits>
 #include <random>
 
 #include "harness/base/error.hpp"

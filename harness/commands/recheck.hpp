@@ -1,7 +1,7 @@
 // What `harness validate` derives again from what a result file holds and from the rules it names.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

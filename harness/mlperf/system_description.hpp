@@ -1,7 +1,7 @@
 // systems/NAME.json of an MLPerf Training package: 33 fields, all of them text.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace harness {

@@ -1,7 +1,7 @@
 // The report as one HTML page that opens offline and asks nothing of any network.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "harness/report/html_data.hpp"

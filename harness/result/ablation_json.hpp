@@ -1,7 +1,7 @@
 // An ablation as JSON, and back.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "harness/result/ablation.hpp"
 

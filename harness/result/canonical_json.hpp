@@ -1,7 +1,7 @@
 // JSON as text in the two forms we write: canonical (to be hashed) and readable (to be read).
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 

@@ -1,7 +1,7 @@
 // What a schema cannot say: that the parts of a result agree with each other.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <vector>
 

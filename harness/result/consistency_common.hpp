@@ -1,7 +1,7 @@
 // The checks of agreement that all kinds of result files share, and what collects their findings.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <utility>

@@ -1,6 +1,7 @@
 // What the report on a training to a target says of itself and of the epochs' metrics.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>

@@ -1,5 +1,7 @@
 #include "harness/result/digest.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "harness/base/hash.hpp"
 #include "harness/result/canonical_json.hpp"
 

@@ -2,7 +2,7 @@
 // whoever changes a file on purpose can compute it again.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace harness {

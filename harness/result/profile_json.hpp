@@ -1,7 +1,7 @@
 // A profile as JSON, and back.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "harness/result/profile.hpp"
 

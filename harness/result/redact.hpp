@@ -1,7 +1,7 @@
 // Takes out of a result what tells who measured it and where, before it is shared.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

@@ -1,7 +1,7 @@
 // The result as JSON, and back.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "harness/result/result.hpp"

@@ -1,7 +1,7 @@
 // The part of the rules that is about ablations.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

@@ -1,7 +1,7 @@
 // Which division a result belongs in: what it changes of the rules, derived from what it holds.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

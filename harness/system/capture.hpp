@@ -3,7 +3,7 @@
 // by its dotted name. No user, host or path ends up in either.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "harness/system/system_root.hpp"

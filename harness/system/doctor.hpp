@@ -2,7 +2,7 @@
 // change it. Pure functions of captured facts.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

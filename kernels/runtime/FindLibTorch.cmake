@@ -60,7 +60,7 @@ if(LibTorch_ROOT_DIR)
 elseif(_libtorch_asked)
   set(_libtorch_why "HARNESS_LIBTORCH=${_libtorch_asked} holds no include/ATen/ATen.h and lib/libtorch_cpu.so")
 else()
-  set(_libtorch_why "neither .venv nor CMAKE_PREFIX_PATH holds LibTorch; set HARNESS_LIBTORCH")
+  set(_libtorch_why "neither .venv nor CMAKE_PREFIX_PATH holds LibTorch (set HARNESS_LIBTORCH)")
 endif()
 
 include(FindPackageHandleStandardArgs)

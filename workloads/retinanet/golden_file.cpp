@@ -1,5 +1,6 @@
 #include "workloads/retinanet/golden_file.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
