@@ -42,6 +42,7 @@ stand_in dpkg-query <<'END'
 for name in "$@"; do grep -qx -- "$name" "$state/installed" && printf '%s=installed ' "$name"; done
 exit 0
 END
+apt_get() {
 stand_in apt-get <<'END'
 case " $* " in
   *' update '*) rm -f "$state/apt_lists_old"; exit 0 ;;
@@ -49,6 +50,8 @@ esac
 [[ ! -e "$state/apt_lists_old" && ! -e "$state/apt_broken" ]] || { echo 'E: Unable to locate'; exit 100; }
 for name in "$@"; do printf '%s\n' "$name" >>"$state/installed"; done
 END
+}
+apt_get
 stand_in python3 <<'END'
 case "$*" in
   -c*) exit 0 ;;
@@ -133,6 +136,19 @@ on_terminal() { [[ "$(<"$state/terminal")" == *"$1"* ]]; }
 one_line() { [[ "$(grep -c '' "$state/err")" == 1 ]]; }
 last_line() { tail -n 1 "$state/err" | grep -qF -- "$1"; }
 count() { [[ "$(grep -c -- "$1" "$state/calls")" == "$2" ]]; }
+
+scenario 'a machine without python3'
+mv "$fake/python3" "$fake/python3.later"
+stand_in apt-get <<'END'
+for name in "$@"; do printf '%s\n' "$name" >>"$state/installed"; done
+# What Debian calls python3 cannot make an environment; python3-venv can.
+[[ " $* " != *' python3-venv '* ]] || mv "$(dirname "$0")/python3.later" "$(dirname "$0")/python3"
+END
+run -- run
+expect 'installs python3 with what makes environments' calls 'apt-get .* python3 .*python3-venv'
+expect 'ends with 0 at the first call' exits 0
+[[ -e "$fake/python3" ]] || mv "$fake/python3.later" "$fake/python3"
+apt_get
 
 scenario 'first and second call'
 run -- run --workload 'a b'
