@@ -14,7 +14,7 @@ passed=0
 failed=0
 
 for tool in bash env readlink dirname mkdir grep sed tail cut head cat rm flock nproc sleep chmod \
-  touch timeout true; do
+  touch timeout true mv; do
   mkdir -p "$fake" && ln -s "$(type -P "$tool")" "$fake/$tool"
 done
 
