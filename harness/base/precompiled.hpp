@@ -1,5 +1,6 @@
-// What most files of the core include, parsed once for all of them (CMakeLists.txt). No file may lean on it:
-// each includes what it uses, as tests/architecture_test.cpp checks, since some builds go without.
+// What most files of the core include, parsed once for all of them (CMakeLists.txt). No file may
+// lean on it: each includes what it uses, as tests/architecture_test.cpp checks, since some builds
+// go without.
 #pragma once
 
 #include <fmt/format.h>
