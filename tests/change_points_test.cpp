@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <random>
+#include <stdexcept>
 #include <vector>
 
 #include "harness/stats/change_points.hpp"

@@ -3,7 +3,7 @@
 
 import unittest
 
-from torch_library import TYPES, run_tests, torch, train_eager_and_compiled
+from torch_library import TYPES, compiles, run_tests, torch, train_eager_and_compiled
 
 # channels in and out, kernel, stride, groups, bias, norm, relu, residual
 BLOCKS = [
@@ -154,6 +154,7 @@ class ConvBlock(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "do not belong together"):
             torch.ops.harness.conv_block_backward(out, None, [2, 32, 9, 7], *arguments)
 
+    @compiles
     def test_compiled(self):
         for options_of_compile in ({"backend": "aot_eager"}, {}, {"dynamic": True}):
             compiled = torch.compile(conv_block, fullgraph=True, **options_of_compile)
@@ -167,6 +168,7 @@ class ConvBlock(unittest.TestCase):
                 for gradient, exact in zip(ours, torch.autograd.grad(expected, trainable(tensors), upstream)):
                     self.near(gradient, exact, 1e-6)
 
+    @compiles
     def test_trains_also_when_compiled(self):
         def step(image, weights, norm):
             for weight in weights:

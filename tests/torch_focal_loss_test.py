@@ -4,7 +4,7 @@
 import unittest
 from pathlib import Path
 
-from torch_library import LIBRARY, TYPES, assert_close, run_tests, torch, train_eager_and_compiled
+from torch_library import LIBRARY, TYPES, assert_close, compiles, run_tests, torch, train_eager_and_compiled
 
 CLASSES, ANCHORS = 7, 3
 MAPS = [(6, 5), (3, 3), (1, 1)]
@@ -115,6 +115,7 @@ class FocalLoss(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "second time"):
             loss.backward()
 
+    @compiles
     def test_compiled(self):
         def scaled(levels, matched, labels):
             return 3 * focal_loss([level * 2 for level in levels], matched, labels)
@@ -131,6 +132,7 @@ class FocalLoss(unittest.TestCase):
                 for gradient, exact in zip(ours, theirs):
                     assert_close(gradient, exact, rtol=1e-6 if dtype == torch.float32 else 2**-7, atol=0)
 
+    @compiles
     def test_trains_also_when_compiled(self):
         def step(head, images, matched, labels):
             return focal_loss([head(image) for image in images], matched, labels)

@@ -6,6 +6,7 @@ Ends with 77, which ctest shows as skipped, where the LibTorch of the build is o
 
 import os
 import sys
+import sysconfig
 import tempfile
 import unittest
 import warnings
@@ -30,6 +31,10 @@ if Path(torch.__file__).resolve().parent != LIBTORCH:
 torch.ops.load_library(str(LIBRARY))
 
 TYPES = (torch.float32, torch.bfloat16)
+
+# torch.compile builds a C++ extension for the Python that runs it.
+compiles = unittest.skipUnless((Path(sysconfig.get_paths()["include"]) / "Python.h").exists(),
+                               "torch.compile needs Python.h (Debian: apt-get install python3-dev)")
 
 
 def train_eager_and_compiled(test, make_parameters, loss_of, step):
