@@ -4,7 +4,10 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 # LibTorch and oneDNN stay where they are; the installed program looks for them there.
-set_target_properties(harness PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+if(HARNESS_TORCH)
+  get_target_property(_runpath kernels_libraries HARNESS_RUNPATH)
+  set_target_properties(harness PROPERTIES INSTALL_RPATH "${_runpath}")
+endif()
 install(TARGETS harness RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 
 # harness/base/files.cpp looks for this folder beside bin/. Same names in it as in the source tree.
