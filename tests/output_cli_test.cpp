@@ -150,7 +150,8 @@ TEST_CASE("files that are not sound stay seen in report --json and --csv", "[cli
   CHECK_THAT(rows.err, Catch::Contains("altered.json"));
 }
 
-TEST_CASE("lengths by --steps and --min-seconds replace the tier's length, as departures", "[cli][steps]") {
+TEST_CASE("lengths by --steps and --min-seconds replace the tier's length, as departures",
+          "[cli][steps]") {
   const TemporaryFolder out;
   const Outcome outcome = run_null(out / "a", {"--steps", "5"});
   CAPTURE(outcome.out, outcome.err);
