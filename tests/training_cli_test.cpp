@@ -141,9 +141,14 @@ TEST_CASE("a series that is stopped between two runs says how to go on", "[train
 
 TEST_CASE("an interrupted series says so and goes on where it was", "[training][cli][kill]") {
   const TemporaryFolder out;
-  Process process(training(out.path(), {"--runs", "3", "--set", "step-ms=10"}));
-  wait_for_first_step(out.path());
-  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  Process process(training(out.path(), {"--runs", "3", "--set", "step-ms=20"}));
+  // In the middle of the second run: between two runs another line would come.
+  wait_until([&] {
+    const std::vector<fs::path> samples = files_ending(out.path(), ".jsonl");
+    return samples.size() == 2 && std::all_of(samples.begin(), samples.end(), [](const auto& file) {
+             return read_file(file, 64 << 20).find("\"event\":\"step\"") != std::string::npos;
+           });
+  });
   process.signal(SIGINT);
   const Outcome stopped = process.wait();
   CHECK(stopped.code == 2);
