@@ -18,12 +18,12 @@ install(DIRECTORY tests/golden DESTINATION ${_home}/tests)
 install(FILES workloads/conv_blocks/retinanet.txt DESTINATION ${_home}/workloads/conv_blocks)
 install(FILES LICENSE DESTINATION ${_home})
 
-# In a folder of their own: harness/run/workload.hpp lies in include/harness/harness/run/.
+# In a folder of their own: harness/workload/workload.hpp lies in include/harness/harness/workload/.
 set(_include ${CMAKE_INSTALL_INCLUDEDIR}/harness)
 install(DIRECTORY harness DESTINATION ${_include} FILES_MATCHING PATTERN "*.hpp")
 target_include_directories(harness_options INTERFACE $<INSTALL_INTERFACE:${_include}>)
 
-set(_parts base stats profile system result run mlperf report gate)
+set(_parts base stats profile system result workload scenario plan check mlperf measure compare report gate submit cli)
 foreach(_part IN LISTS _parts)
   set_target_properties(harness_${_part} PROPERTIES EXPORT_NAME ${_part})
 endforeach()

@@ -28,16 +28,37 @@ const std::vector<Rule>& rules() {
       {"harness/system/", {"harness/base/", "harness/system/"}},
       {"harness/result/",
        {"harness/base/", "harness/stats/", "harness/profile/", "harness/result/"}},
-      {"harness/run/",
+      {"harness/workload/",
+       {"harness/base/", "harness/profile/", "harness/result/", "harness/workload/"}},
+      {"harness/scenario/",
+       {"harness/base/", "harness/result/", "harness/workload/", "harness/scenario/"}},
+      {"harness/plan/",
+       {"harness/base/", "harness/system/", "harness/result/", "harness/workload/",
+        "harness/scenario/", "harness/plan/"}},
+      {"harness/check/",
+       {"harness/base/", "harness/system/", "harness/result/", "harness/workload/", "harness/plan/",
+        "harness/check/"}},
+      {"harness/mlperf/",
+       {"harness/base/", "harness/result/", "harness/workload/", "harness/scenario/",
+        "harness/plan/", "harness/mlperf/"}},
+      {"harness/measure/",
        {"harness/base/", "harness/stats/", "harness/profile/", "harness/system/", "harness/result/",
-        "harness/run/"}},
-      {"harness/mlperf/", {"harness/base/", "harness/result/", "harness/run/", "harness/mlperf/"}},
+        "harness/workload/", "harness/scenario/", "harness/plan/", "harness/check/",
+        "harness/mlperf/", "harness/measure/"}},
+      {"harness/compare/",
+       {"harness/base/", "harness/stats/", "harness/result/", "harness/compare/"}},
       {"harness/report/",
        {"harness/base/", "harness/stats/", "harness/profile/", "harness/result/",
-        "harness/report/"}},
+        "harness/compare/", "harness/report/"}},
       {"harness/gate/",
-       {"harness/base/", "harness/stats/", "harness/result/", "harness/run/", "harness/report/",
+       {"harness/base/", "harness/stats/", "harness/system/", "harness/result/", "harness/compare/",
         "harness/gate/"}},
+      {"harness/submit/",
+       {"harness/base/", "harness/result/", "harness/check/", "harness/mlperf/",
+        "harness/submit/"}},
+      {"harness/cli/",
+       {"harness/base/", "harness/result/", "harness/scenario/", "harness/plan/",
+        "harness/measure/", "harness/report/", "harness/check/", "harness/cli/"}},
       {"harness/commands/", {"harness/"}},
       {"harness/main.cpp", {"harness/commands/"}},
       // A program, not a part: it measures the machine too, at a workload's shapes.
@@ -47,8 +68,8 @@ const std::vector<Rule>& rules() {
         "workloads/conv_blocks/problems.hpp"}},
       {"kernels/", {"kernels/"}},
       {"workloads/",
-       {"workloads/", "kernels/", "harness/base/", "harness/run/workload.hpp",
-        "harness/run/registry.hpp", "harness/result/json_reader.hpp"}},
+       {"workloads/", "kernels/", "harness/base/", "harness/workload/workload.hpp",
+        "harness/workload/registry.hpp", "harness/result/json_reader.hpp"}},
       {"tests/", {"harness/", "workloads/", "kernels/", "tests/"}},
   };
   return table;
@@ -236,8 +257,8 @@ TEST_CASE("the include checker catches planted violations", "[architecture]") {
   CHECK(violations("harness/base/a.cpp", "#include \"harness/stats/b.hpp\"") == 1);
   CHECK(violations("harness/base/a.cpp", "\n  #  include\t<harness/stats/b.hpp>\n") == 1);
   CHECK(violations("harness/stats/a.cpp", "#include \"harness/result/b.hpp\"") == 1);
-  CHECK(violations("harness/report/a.cpp", "#include \"harness/run/b.hpp\"") == 1);
-  CHECK(violations("harness/run/a.cpp", "#include \"harness/commands/b.hpp\"") == 1);
+  CHECK(violations("harness/report/a.cpp", "#include \"harness/gate/b.hpp\"") == 1);
+  CHECK(violations("harness/measure/a.cpp", "#include \"harness/commands/b.hpp\"") == 1);
   CHECK(violations("harness/commands/a.cpp",
                    "#include \"workloads/b.hpp\"\n#include <ATen/a.h>\n") == 2);
   CHECK(violations("kernels/a.cpp", "#include <ATen/a.h>\n#include \"kernels/b.hpp\"\n") == 0);
@@ -246,10 +267,10 @@ TEST_CASE("the include checker catches planted violations", "[architecture]") {
   CHECK(violations("kernels/bench/a.cpp",
                    "#include \"harness/system/affinity.hpp\"\n#include \"kernels/bench/b.hpp\"") ==
         0);
-  CHECK(violations("kernels/bench/a.cpp", "#include \"harness/run/runner.hpp\"") == 1);
+  CHECK(violations("kernels/bench/a.cpp", "#include \"harness/scenario/runner.hpp\"") == 1);
   CHECK(violations("kernels/a.cpp", "#include \"kernels/bench/b.hpp\"") == 1);
-  CHECK(violations("workloads/a.cpp", "#include \"harness/run/workload.hpp\"") == 0);
-  CHECK(violations("workloads/a.cpp", "#include \"harness/run/runner.hpp\"") == 1);
+  CHECK(violations("workloads/a.cpp", "#include \"harness/workload/workload.hpp\"") == 0);
+  CHECK(violations("workloads/a.cpp", "#include \"harness/scenario/runner.hpp\"") == 1);
   // Paths start at the root of the repository, and every folder has a rule.
   CHECK(violations("kernels/a.cpp", "#include \"b.hpp\"") == 1);
   CHECK(violations("harness/new/a.cpp", "") == 1);

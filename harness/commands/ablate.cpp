@@ -2,14 +2,14 @@
 
 #include "harness/base/files.hpp"
 #include "harness/base/text.hpp"
+#include "harness/check/output_place.hpp"
+#include "harness/check/result_parts.hpp"
+#include "harness/cli/options.hpp"
+#include "harness/cli/output.hpp"
+#include "harness/cli/run_options.hpp"
 #include "harness/commands/command.hpp"
-#include "harness/commands/measure_ablation.hpp"
-#include "harness/commands/options.hpp"
-#include "harness/commands/output.hpp"
-#include "harness/commands/output_place.hpp"
-#include "harness/commands/result_parts.hpp"
-#include "harness/commands/run_options.hpp"
-#include "harness/run/interrupt.hpp"
+#include "harness/measure/measure_ablation.hpp"
+#include "harness/system/interrupt.hpp"
 
 namespace harness {
 namespace {

@@ -5,8 +5,8 @@
 #include "harness/base/files.hpp"
 #include "harness/base/print.hpp"
 #include "harness/base/text.hpp"
+#include "harness/cli/options.hpp"
 #include "harness/commands/command.hpp"
-#include "harness/commands/options.hpp"
 #include "harness/mlperf/log_check.hpp"
 #include "harness/result/result_common.hpp"
 

@@ -5,11 +5,9 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
+#include "harness/cli/options.hpp"
 
 namespace harness {
-
-/// What follows the command's name on the command line.
-using Arguments = std::vector<std::string>;
 
 struct Command {
   const char* name;

@@ -13,7 +13,7 @@
 #include "harness/base/text.hpp"
 #include "harness/base/version.hpp"
 #include "harness/commands/command.hpp"
-#include "harness/commands/series.hpp"
+#include "harness/measure/series.hpp"
 
 namespace harness {
 namespace {

@@ -5,12 +5,12 @@
 
 #include "harness/base/print.hpp"
 #include "harness/base/text.hpp"
-#include "harness/commands/checked_file.hpp"
+#include "harness/check/checked_file.hpp"
+#include "harness/cli/options.hpp"
 #include "harness/commands/command.hpp"
-#include "harness/commands/options.hpp"
-#include "harness/commands/result_folder.hpp"
-#include "harness/report/comparison.hpp"
+#include "harness/compare/comparison.hpp"
 #include "harness/result/result_file.hpp"
+#include "harness/result/result_folder.hpp"
 
 namespace harness {
 namespace {

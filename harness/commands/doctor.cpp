@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include "harness/base/print.hpp"
+#include "harness/cli/options.hpp"
 #include "harness/commands/command.hpp"
-#include "harness/commands/options.hpp"
 #include "harness/system/capture.hpp"
 #include "harness/system/doctor.hpp"
 

@@ -6,10 +6,10 @@
 #include "harness/base/files.hpp"
 #include "harness/base/print.hpp"
 #include "harness/base/text.hpp"
+#include "harness/cli/options.hpp"
 #include "harness/commands/command.hpp"
-#include "harness/commands/options.hpp"
-#include "harness/run/registry.hpp"
-#include "harness/run/rules.hpp"
+#include "harness/workload/registry.hpp"
+#include "harness/workload/rules.hpp"
 
 namespace harness {
 namespace {

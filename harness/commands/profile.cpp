@@ -5,14 +5,14 @@
 #include "harness/base/files.hpp"
 #include "harness/base/print.hpp"
 #include "harness/base/text.hpp"
+#include "harness/check/output_place.hpp"
+#include "harness/cli/output.hpp"
+#include "harness/cli/run_options.hpp"
 #include "harness/commands/command.hpp"
-#include "harness/commands/measure.hpp"
-#include "harness/commands/output.hpp"
-#include "harness/commands/output_place.hpp"
-#include "harness/commands/run_options.hpp"
+#include "harness/measure/measure.hpp"
 #include "harness/profile/trace.hpp"
 #include "harness/result/profile.hpp"
-#include "harness/run/interrupt.hpp"
+#include "harness/system/interrupt.hpp"
 
 namespace harness {
 namespace {

@@ -8,16 +8,16 @@
 #include "harness/base/number.hpp"
 #include "harness/base/print.hpp"
 #include "harness/base/text.hpp"
+#include "harness/check/output_place.hpp"
+#include "harness/cli/options.hpp"
+#include "harness/cli/output.hpp"
 #include "harness/commands/command.hpp"
-#include "harness/commands/options.hpp"
-#include "harness/commands/output.hpp"
-#include "harness/commands/output_place.hpp"
-#include "harness/commands/profile_file.hpp"
-#include "harness/commands/replay_session.hpp"
+#include "harness/measure/profile_file.hpp"
+#include "harness/measure/replay_session.hpp"
 #include "harness/profile/benchdnn.hpp"
-#include "harness/report/projection_text.hpp"
-#include "harness/run/interrupt.hpp"
+#include "harness/report/text/projection_text.hpp"
 #include "harness/system/capture.hpp"
+#include "harness/system/interrupt.hpp"
 
 namespace harness {
 namespace {

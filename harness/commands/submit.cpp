@@ -1,10 +1,10 @@
 #include <algorithm>
 
+#include "harness/cli/options.hpp"
 #include "harness/commands/command.hpp"
-#include "harness/commands/options.hpp"
-#include "harness/commands/private_names.hpp"
-#include "harness/commands/submit_package.hpp"
-#include "harness/commands/submit_results.hpp"
+#include "harness/submit/private_names.hpp"
+#include "harness/submit/submit_package.hpp"
+#include "harness/submit/submit_results.hpp"
 
 namespace harness {
 namespace {

@@ -2,9 +2,9 @@
 
 #include "harness/base/print.hpp"
 #include "harness/base/text.hpp"
-#include "harness/commands/checked_file.hpp"
+#include "harness/check/checked_file.hpp"
+#include "harness/cli/options.hpp"
 #include "harness/commands/command.hpp"
-#include "harness/commands/options.hpp"
 #include "harness/result/series.hpp"
 
 namespace harness {

@@ -5,13 +5,13 @@
 #include "harness/base/files.hpp"
 #include "harness/base/print.hpp"
 #include "harness/base/text.hpp"
+#include "harness/cli/options.hpp"
 #include "harness/commands/command.hpp"
-#include "harness/commands/options.hpp"
-#include "harness/report/verdict.hpp"
+#include "harness/plan/plan.hpp"
+#include "harness/report/common_text.hpp"
 #include "harness/result/json_reader.hpp"
-#include "harness/run/interrupt.hpp"
-#include "harness/run/plan.hpp"
 #include "harness/system/affinity.hpp"
+#include "harness/system/interrupt.hpp"
 
 namespace harness {
 namespace {

@@ -14,7 +14,7 @@
 #include "harness/base/text.hpp"
 #include "harness/gate/captured_output.hpp"
 #include "harness/gate/shell_command.hpp"
-#include "harness/run/interrupt.hpp"
+#include "harness/system/interrupt.hpp"
 
 namespace harness {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "harness/gate/gate.hpp"
-#include "harness/report/gate_report.hpp"
+#include "harness/gate/gate_report.hpp"
 
 namespace harness {
 

@@ -9,7 +9,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/text.hpp"
-#include "harness/report/comparison.hpp"
+#include "harness/compare/comparison.hpp"
 #include "harness/stats/stats.hpp"
 
 namespace harness {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "harness/gate/gate_report.hpp"
 #include "harness/gate/gate_rules.hpp"
 #include "harness/gate/gate_values.hpp"
-#include "harness/report/gate_report.hpp"
 #include "harness/result/result.hpp"
 
 namespace harness {

@@ -7,8 +7,8 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/text.hpp"
+#include "harness/compare/set_up.hpp"
 #include "harness/gate/gate.hpp"
-#include "harness/report/set_up.hpp"
 
 namespace harness {
 namespace {

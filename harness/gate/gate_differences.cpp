@@ -6,8 +6,8 @@
 #include <set>
 
 #include "harness/base/text.hpp"
+#include "harness/compare/set_up.hpp"
 #include "harness/gate/gate.hpp"
-#include "harness/report/set_up.hpp"
 
 namespace harness {
 namespace {

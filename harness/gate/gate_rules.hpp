@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/report/gate_report.hpp"
-#include "harness/stats/gate_decision.hpp"
+#include "harness/gate/gate_decision.hpp"
+#include "harness/gate/gate_report.hpp"
 
 namespace harness {
 

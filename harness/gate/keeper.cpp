@@ -19,7 +19,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/gate/captured_output.hpp"
-#include "harness/run/interrupt.hpp"
+#include "harness/system/interrupt.hpp"
 
 namespace harness {
 namespace {

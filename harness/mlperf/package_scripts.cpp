@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "harness/base/text.hpp"
-#include "harness/run/plan.hpp"
+#include "harness/plan/plan.hpp"
 
 namespace harness {
 namespace {

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "harness/mlperf/log_writer.hpp"
-#include "harness/run/observer.hpp"
-#include "harness/run/plan.hpp"
-#include "harness/run/workload.hpp"
+#include "harness/plan/plan.hpp"
+#include "harness/scenario/observer.hpp"
+#include "harness/workload/workload.hpp"
 
 namespace harness {
 

@@ -6,7 +6,7 @@
 
 #include "harness/base/text.hpp"
 #include "harness/profile/views.hpp"
-#include "harness/report/verdict.hpp"
+#include "harness/report/common_text.hpp"
 #include "harness/result/result_json.hpp"
 
 namespace harness {

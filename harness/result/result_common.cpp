@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "harness/base/text.hpp"
+
 namespace harness {
 
 bool missed_target(const Status& status) {
@@ -12,6 +14,20 @@ bool missed_target(const Status& status) {
 
 bool was_stopped(const Status& status) {
   return status.state == RunState::kAborted && !missed_target(status);
+}
+
+std::string kernels_text(const KernelSet& kernels) {
+  if (kernels.empty()) return "none";
+  std::map<std::string, std::size_t> users;
+  for (const auto& [name, implementation] : kernels) ++users[implementation];
+  const auto most = std::max_element(
+      users.begin(), users.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  std::vector<std::string> others;
+  for (const auto& [name, implementation] : kernels) {
+    if (implementation != most->first) others.push_back(name + "=" + implementation);
+  }
+  if (others.empty()) return printable(most->first, 40);
+  return printable(most->first + " except " + join(others, ","), 120);
 }
 
 }  // namespace harness

@@ -49,6 +49,10 @@ bool missed_target(const Status& status);
 /// Aborted before its end: by somebody, by a signal, by a failure.
 bool was_stopped(const Status& status);
 
+/// What most operators take, and those that do not: "reference except focal-loss=custom"; "none"
+/// without any.
+std::string kernels_text(const KernelSet& kernels);
+
 /// Where a run stands in a gate's campaign, in which runs of two sides alternate.
 struct CampaignPlace {
   std::string id{};       ///< a UUID, shared by all runs of the campaign

@@ -1,6 +1,6 @@
 #include "kernels/bench/case.hpp"
 #include "kernels/bench/detection_case.hpp"
-#include "kernels/box_loss.hpp"
+#include "kernels/box_loss/box_loss.hpp"
 
 namespace harness::kernels::bench {
 namespace {

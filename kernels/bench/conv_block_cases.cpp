@@ -2,7 +2,7 @@
 #include <sstream>
 
 #include "kernels/bench/case.hpp"
-#include "kernels/conv_block.hpp"
+#include "kernels/conv_block/conv_block.hpp"
 #include "kernels/runtime/autocast.hpp"
 #include "workloads/conv_blocks/block.hpp"
 #include "workloads/conv_blocks/problems.hpp"

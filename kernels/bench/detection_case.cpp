@@ -1,6 +1,6 @@
 #include "kernels/bench/detection_case.hpp"
 
-#include "kernels/matcher.hpp"
+#include "kernels/matcher/matcher.hpp"
 #include "kernels/runtime/autocast.hpp"
 #include "workloads/retinanet/anchors.hpp"
 #include "workloads/retinanet/architecture.hpp"

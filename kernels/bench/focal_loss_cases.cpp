@@ -1,6 +1,6 @@
 #include "kernels/bench/case.hpp"
 #include "kernels/bench/detection_case.hpp"
-#include "kernels/focal_loss.hpp"
+#include "kernels/focal_loss/focal_loss.hpp"
 
 namespace harness::kernels::bench {
 namespace {

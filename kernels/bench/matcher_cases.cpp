@@ -1,6 +1,6 @@
 #include "kernels/bench/case.hpp"
 #include "kernels/bench/detection_case.hpp"
-#include "kernels/matcher.hpp"
+#include "kernels/matcher/matcher.hpp"
 
 namespace harness::kernels::bench {
 namespace {

@@ -1,5 +1,5 @@
 #include "kernels/bench/case.hpp"
-#include "kernels/optimizer.hpp"
+#include "kernels/optimizer/optimizer.hpp"
 #include "workloads/retinanet/architecture.hpp"
 
 namespace harness::kernels::bench {

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "kernels/conv_block.hpp"
+#include "kernels/conv_block/conv_block.hpp"
 
 namespace harness::kernels {
 

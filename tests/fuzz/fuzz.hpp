@@ -1,6 +1,6 @@
 // The fuzz targets: what each reader does with bytes from anybody. A target returns for anything
 // that its reader refuses as it should; whatever else it throws, and any crash, is a finding. The
-// same functions run in the ordinary tests over seeds and past findings (tests/fuzz_test.cpp).
+// same functions run in the ordinary tests over seeds and past findings (tests/fuzz/fuzz_test.cpp).
 #pragma once
 
 #include <stdexcept>

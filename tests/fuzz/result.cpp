@@ -3,10 +3,10 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/base/error.hpp"
-#include "harness/commands/checked_file.hpp"
-#include "harness/report/ablation_summary.hpp"
-#include "harness/report/profile_summary.hpp"
-#include "harness/report/summary.hpp"
+#include "harness/check/checked_file.hpp"
+#include "harness/report/text/ablation_summary.hpp"
+#include "harness/report/text/profile_summary.hpp"
+#include "harness/report/text/summary.hpp"
 #include "harness/result/canonical_json.hpp"
 #include "harness/result/digest.hpp"
 #include "harness/result/json_reader.hpp"

@@ -1,10 +1,10 @@
 // Rules that somebody else wrote, and a result judged by them.
-#include "harness/run/rules.hpp"
+#include "harness/workload/rules.hpp"
 #include "harness/base/error.hpp"
 #include "harness/base/files.hpp"
 #include "harness/result/result_json.hpp"
 #include "tests/fuzz/fuzz.hpp"
-#include "tests/sample_result.hpp"
+#include "tests/support/sample_result.hpp"
 
 namespace harness {
 

@@ -11,10 +11,10 @@
 #include "harness/result/canonical_json.hpp"
 #include "harness/result/digest.hpp"
 #include "harness/result/result_json.hpp"
-#include "tests/pickle_writer.hpp"
-#include "tests/sample_ablation.hpp"
-#include "tests/sample_result.hpp"
-#include "tests/temporary_folder.hpp"
+#include "tests/support/pickle_writer.hpp"
+#include "tests/support/sample_ablation.hpp"
+#include "tests/support/sample_result.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace harness {
 

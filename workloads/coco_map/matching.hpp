@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "workloads/coco_map.hpp"
+#include "workloads/coco_map/coco_map.hpp"
 
 namespace harness::workloads::coco {
 

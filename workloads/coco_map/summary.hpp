@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "workloads/coco_map.hpp"
+#include "workloads/coco_map/coco_map.hpp"
 #include "workloads/coco_map/matching.hpp"
 
 namespace harness::workloads::coco {

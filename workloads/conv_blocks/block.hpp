@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "kernels/conv_block.hpp"
+#include "kernels/conv_block/conv_block.hpp"
 #include "workloads/conv_blocks/problems.hpp"
 
 namespace harness::workloads {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
-#include "kernels/conv_block.hpp"
+#include "kernels/conv_block/conv_block.hpp"
 #include "kernels/runtime/threads.hpp"
 #include "workloads/retinanet/body.hpp"
 

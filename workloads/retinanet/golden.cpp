@@ -11,7 +11,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/text.hpp"
-#include "kernels/matcher.hpp"
+#include "kernels/matcher/matcher.hpp"
 
 namespace harness::workloads {
 namespace {

@@ -9,7 +9,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/text.hpp"
 #include "kernels/head_layout.hpp"
-#include "kernels/optimizer.hpp"
+#include "kernels/optimizer/optimizer.hpp"
 #include "workloads/retinanet/random.hpp"
 
 namespace harness::workloads {

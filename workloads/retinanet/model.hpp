@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "kernels/box_loss.hpp"
-#include "kernels/conv_block.hpp"
-#include "kernels/focal_loss.hpp"
-#include "kernels/matcher.hpp"
+#include "kernels/box_loss/box_loss.hpp"
+#include "kernels/conv_block/conv_block.hpp"
+#include "kernels/focal_loss/focal_loss.hpp"
+#include "kernels/matcher/matcher.hpp"
 #include "kernels/runtime/autocast.hpp"
 #include "workloads/retinanet/parameters.hpp"
 #include "workloads/retinanet/postprocess.hpp"

@@ -1,0 +1,105 @@
+#include "harness/check/checked_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <utility>
+
+#include "harness/base/print.hpp"
+#include "harness/base/text.hpp"
+#include "harness/check/recheck.hpp"
+
+namespace harness {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+bool is_schema(const std::string& path) { return path.ends_with(".schema.json"); }
+
+}  // namespace
+
+CheckedFile check_result(const std::string& file, const nlohmann::json& document) {
+  CheckedFile checked;
+  checked.file = file;
+  const auto check = [&](const auto& result, const nlohmann::json& whole) {
+    return recheck(result, whole, checked.notes);
+  };
+  checked.report = validate_result(document, {check, check, check});
+  return checked;
+}
+
+CheckedFile check_file(const std::string& file, bool keep_document) {
+  nlohmann::json document;
+  try {
+    document = read_result_document(file);
+  } catch (const Error& error) {
+    return {file, report_unreadable(error), {}, {}};
+  }
+  CheckedFile checked = check_result(file, document);
+  if (keep_document) checked.document = std::move(document);
+  return checked;
+}
+
+void require_sound(const CheckedFile& checked, ExitCode code) {
+  if (checked.report.problems.empty()) return;
+  const SchemaProblem& first = checked.report.problems.front();
+  // Of a file that cannot be read there is no more to see.
+  const bool more = checked.report.problems_code != ExitCode::kUsage;
+  throw Error(printable(checked.file),
+              fmt::format("{}{}{}", first.path, first.path.empty() ? "" : ": ", first.reason),
+              more ? "'harness validate' shows all that is wrong with it" : "", code);
+}
+
+void print_check(const CheckedFile& checked) {
+  print_out(fmt::format("{}: {}\n", printable(checked.file), printable(checked.report.verdict)));
+  for (const SchemaProblem& problem : checked.report.problems) {
+    print_out(fmt::format("  {}: {}\n", problem.path.empty() ? "(file)" : printable(problem.path),
+                          printable(problem.reason, 400)));
+  }
+  for (const std::string& note : checked.notes) {
+    print_out(fmt::format("  note: {}\n", printable(note, 400)));
+  }
+}
+
+ExitCode worse(ExitCode a, ExitCode b) {
+  if (a == ExitCode::kOk) return b;
+  return b == ExitCode::kUsage ? b : a;
+}
+
+std::vector<std::string> result_files_below(const std::string& folder) {
+  std::vector<std::string> files;
+  std::error_code error;
+  fs::recursive_directory_iterator entry(folder, error);
+  while (!error && entry != fs::recursive_directory_iterator()) {
+    const std::string name = entry->path().filename().string();
+    std::error_code ignored;
+    if (name.ends_with(".json") && !is_schema(name) && !entry->is_directory(ignored)) {
+      files.push_back(entry->path().string());
+    }
+    entry.increment(error);
+  }
+  if (error) throw Error(printable(folder), "cannot be read: " + error.message());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::vector<std::string> result_files(const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    std::error_code ignored;
+    if (!fs::is_directory(path, ignored)) {
+      // A pattern of the shell (results/*/*.json) names them too.
+      if (!is_schema(path)) files.push_back(path);
+      continue;
+    }
+    std::vector<std::string> more = result_files_below(path);
+    if (more.empty()) throw Error(printable(path), "holds no result file (*.json)");
+    std::move(more.begin(), more.end(), std::back_inserter(files));
+  }
+  return files;
+}
+
+}  // namespace harness

@@ -1,0 +1,225 @@
+#include "harness/compare/comparison.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <set>
+
+#include "harness/base/error.hpp"
+#include "harness/base/text.hpp"
+#include "harness/compare/convergence.hpp"
+#include "harness/compare/set_up.hpp"
+#include "harness/stats/stats.hpp"
+
+namespace harness {
+namespace {
+
+using nlohmann::json;
+
+[[noreturn]] void not_comparable(const std::string& what, const std::string& why,
+                                 const std::string& hint) {
+  throw Error(printable(what), why, hint, ExitCode::kInconclusive);
+}
+
+void check_side(const Side& side, std::set<std::string>& uuids) {
+  if (side.runs.empty()) throw Error(printable(side.name), "holds no result of a run");
+  if (side.runs.size() > kMostUnpaired) {
+    throw Error(
+        printable(side.name),
+        fmt::format("{} runs, {} are the most a side may have", side.runs.size(), kMostUnpaired),
+        "give fewer");
+  }
+  for (const Result& run : side.runs) {
+    const std::string who = fmt::format("{}, run {}", side.name, run.identity.uuid.substr(0, 8));
+    if (run.status.state == RunState::kDryRun) {
+      not_comparable(who, "a dry run is no measurement", "leave it out");
+    }
+    if (!uuids.insert(run.identity.uuid).second) {
+      not_comparable(who, "is there twice", "a run says nothing when compared with itself");
+    }
+    if (was_stopped(run.status)) not_comparable(who, "was stopped before its end", "leave it out");
+    if (run.rules.workload != side.runs.front().rules.workload ||
+        set_up_of(run) != set_up_of(side.runs.front())) {
+      not_comparable(who, "has another set-up than the side's first run",
+                     "give each set-up a folder of its own");
+    }
+  }
+}
+
+/// What makes a side's numbers doubtful; empty when nothing does.
+std::string doubts_of(const Side& side) {
+  std::size_t invalid = 0;
+  std::size_t missed = 0;
+  std::size_t mistrusted = 0;
+  std::size_t resumed = 0;
+  for (const Result& run : side.runs) {
+    invalid += run.status.state == RunState::kInvalid ? 1 : 0;
+    missed += missed_target(run.status) ? 1 : 0;
+    mistrusted += run.status.mistrusted ? 1 : 0;
+    resumed += run.training && !run.training->resumed.empty() ? 1 : 0;
+  }
+  std::vector<std::string> doubts;
+  if (invalid > 0) doubts.push_back(fmt::format("{} INVALID", invalid));
+  if (missed > 0) doubts.push_back(fmt::format("{} missed the target", missed));
+  if (mistrusted > 0) doubts.push_back(fmt::format("{} mistrusted", mistrusted));
+  if (resumed > 0) doubts.push_back(fmt::format("{} resumed", resumed));
+  return join(doubts, ", ");
+}
+
+/// The median of a metric in each run that has one.
+std::vector<double> run_medians(const Side& side,
+                                const std::function<std::optional<double>(const Result&)>& value) {
+  std::vector<double> values;
+  for (const Result& run : side.runs) {
+    if (const std::optional<double> one = value(run)) values.push_back(*one);
+  }
+  return values;
+}
+
+std::optional<double> median_of(const Result& run, const std::string& tag) {
+  const Metric* metric = find_metric(run.metrics, tag);
+  if (metric == nullptr || !metric->summary.median) return std::nullopt;
+  return metric->summary.median->center;
+}
+
+std::optional<double> peak_of(const Result& run, const std::string& tag) {
+  for (const Peak& peak : run.peaks) {
+    if (peak.tag == tag && peak.value) return peak.value->center;
+  }
+  return std::nullopt;
+}
+
+ComparedRow row_of(const std::string& name, const std::string& unit, const std::vector<Side>& sides,
+                   const std::function<std::optional<double>(const Result&)>& value) {
+  ComparedRow row{name, unit, {}, {}, true, {}};
+  std::vector<std::vector<double>> logarithms;
+  for (const Side& side : sides) {
+    const std::vector<double> values = run_medians(side, value);
+    row.values.push_back(values.empty() ? std::nullopt : std::optional(median_interval(values)));
+    std::vector<double> logs;
+    for (const double one : values) {
+      if (one > 0) logs.push_back(std::log(one));
+    }
+    logarithms.push_back(std::move(logs));
+    if (row.changes.empty() || logarithms.front().empty() || logarithms.back().empty()) {
+      row.changes.push_back(std::nullopt);
+      continue;
+    }
+    Interval change = unpaired_shift(logarithms.front(), logarithms.back());
+    change.center = std::exp(change.center);
+    if (change.low) change.low = std::exp(*change.low);
+    if (change.high) change.high = std::exp(*change.high);
+    row.changes.push_back(change);
+  }
+  return row;
+}
+
+std::vector<ComparedRow> metric_rows(const std::vector<Side>& sides) {
+  std::vector<ComparedRow> rows;
+  std::set<std::string> seen;
+  for (const Side& side : sides) {
+    for (const Metric& metric : side.runs.front().metrics) {
+      // What has no better side is no performance; qualities stand with the convergence.
+      if (metric.direction == Direction::kNone || metric.tag.starts_with("quality.") ||
+          metric.tag.ends_with(".to-quality") || !seen.insert(metric.tag).second) {
+        continue;
+      }
+      rows.push_back(row_of(metric.tag, metric.unit, sides,
+                            [&](const Result& run) { return median_of(run, metric.tag); }));
+    }
+  }
+  rows.push_back(row_of("throughput a thread", "samples/s", sides,
+                        [](const Result& run) -> std::optional<double> {
+                          const auto all = median_of(run, "throughput.samples");
+                          const json threads = run.settings.effective.value("threads", json());
+                          if (!all || !threads.is_number() || threads == 0) return std::nullopt;
+                          return *all / threads.get<double>();
+                        }));
+  rows.push_back(row_of("throughput a GB/s", "samples/s", sides,
+                        [](const Result& run) -> std::optional<double> {
+                          const auto all = median_of(run, "throughput.samples");
+                          const auto copying = peak_of(run, "copy.bandwidth");
+                          if (!all || !copying) return std::nullopt;
+                          return *all / (*copying / 1e9);
+                        }));
+  rows.push_back(
+      row_of("share of the copying", "1", sides, [](const Result& run) -> std::optional<double> {
+        const auto step = median_of(run, "time.step");
+        const auto copying = peak_of(run, "copy.bandwidth");
+        if (!step || !copying || !run.cost || run.cost->cost.step_bytes <= 0) {
+          return std::nullopt;
+        }
+        return run.cost->cost.step_bytes / *step / *copying;
+      }));
+  rows.push_back(
+      row_of("share of the peak", "1", sides, [](const Result& run) -> std::optional<double> {
+        return run.cost ? run.cost->utilisation : std::nullopt;
+      }));
+  rows.push_back(
+      row_of("peak memory", "B", sides, [](const Result& run) { return run.memory.peak_bytes; }));
+  // Beside the speed; by how much it differs says nothing, the rules judge it. That of training
+  // stands with its convergence.
+  ComparedRow quality =
+      row_of("quality", "1", sides, [](const Result& run) -> std::optional<double> {
+        return run.quality && !run.training ? run.quality->quality.value : std::nullopt;
+      });
+  quality.changes.assign(sides.size(), std::nullopt);
+  rows.push_back(std::move(quality));
+  std::erase_if(rows, [](const ComparedRow& row) {
+    return std::none_of(row.values.begin(), row.values.end(),
+                        [](const auto& value) { return value.has_value(); });
+  });
+  return rows;
+}
+
+}  // namespace
+
+Comparison compare_sides(const std::vector<Side>& sides, std::optional<double> target) {
+  Comparison comparison;
+  const Result* first = nullptr;
+  std::set<std::string> uuids;
+  for (const Side& side : sides) {
+    check_side(side, uuids);
+    const Result& run = side.runs.front();
+    if (first == nullptr) first = &run;
+    if (run.rules.workload != first->rules.workload) {
+      not_comparable(side.name,
+                     fmt::format("measures {}, {} measures {}", run.rules.workload,
+                                 sides.front().name, first->rules.workload),
+                     "compare results of one workload");
+    }
+    if (run.rules.sha256 != first->rules.sha256 || run.rules.tier != first->rules.tier) {
+      not_comparable(side.name, "was made under other rules than " + sides.front().name,
+                     "compare results of one tier and one version of the rules");
+    }
+    comparison.names.push_back(side.name);
+    comparison.runs.push_back(side.runs.size());
+    comparison.doubts.push_back(doubts_of(side));
+  }
+  comparison.workload =
+      fmt::format("{} {}, tier {}", first->rules.workload, first->rules.version, first->rules.tier);
+  std::vector<std::map<std::string, std::string>> set_ups;
+  std::set<std::string> facts;
+  for (const Side& side : sides) {
+    set_ups.push_back(set_up_of(side.runs.front()));
+    for (const auto& [name, value] : set_ups.back()) facts.insert(name);
+  }
+  for (const std::string& name : facts) {
+    std::vector<std::string> values;
+    for (const auto& set_up : set_ups) {
+      const auto found = set_up.find(name);
+      values.push_back(found == set_up.end() ? "absent" : found->second);
+    }
+    const bool same = std::all_of(values.begin(), values.end(), [&](const std::string& value) {
+      return value == values.front();
+    });
+    if (!same) comparison.differences.emplace(name, std::move(values));
+  }
+  comparison.rows = metric_rows(sides);
+  if (first->training) comparison.convergence = convergence_rows(sides, target);
+  return comparison;
+}
+
+}  // namespace harness

@@ -1,0 +1,282 @@
+#include "harness/measure/measure.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/base/error.hpp"
+#include "harness/base/text.hpp"
+#include "harness/measure/peak_schedule.hpp"
+#include "harness/measure/progress.hpp"
+#include "harness/measure/samples_file.hpp"
+#include "harness/measure/stop_notice.hpp"
+#include "harness/measure/training_session.hpp"
+#include "harness/profile/tables.hpp"
+#include "harness/result/result_json.hpp"
+#include "harness/scenario/runner.hpp"
+#include "harness/stats/stats.hpp"
+#include "harness/system/affinity.hpp"
+#include "harness/system/capture.hpp"
+#include "harness/system/hardware_counters.hpp"
+#include "harness/system/interrupt.hpp"
+#include "harness/system/memory_limit.hpp"
+#include "harness/system/page_cache.hpp"
+
+namespace harness {
+namespace {
+
+using nlohmann::json;
+
+std::optional<CostReport> report_cost(const Cost& cost, const Result& result) {
+  CostReport report;
+  report.cost = cost;
+  const Metric* steps = find_metric(result.metrics, "time.step");
+  if (steps == nullptr || !steps->summary.median || steps->summary.median->center <= 0) {
+    report.reason = "no timed step";
+    return report;
+  }
+  if (cost.step_flops <= 0) {
+    report.reason = "counted in bytes, not in FLOPs";
+    return report;
+  }
+  report.achieved_flops_per_second = cost.step_flops / steps->summary.median->center;
+  const auto peak = std::find_if(result.peaks.begin(), result.peaks.end(), [&](const Peak& item) {
+    return item.tag == "fma." + cost.precision;
+  });
+  if (peak == result.peaks.end()) {
+    report.reason = "no peak was measured for " + cost.precision;
+  } else if (!peak->value) {
+    report.reason = "the peak for " + cost.precision + " is missing: " + peak->reason;
+  } else {
+    report.utilisation = *report.achieved_flops_per_second / peak->value->center;
+  }
+  return report;
+}
+
+Memory report_memory(const RunRecord& record) {
+  Memory memory;
+  memory.peak_bytes = record.peak_memory_bytes;
+  memory.source = "the workload's allocator counters, all steps";
+  if (!memory.peak_bytes) {
+    memory.source = "none";
+    memory.reason = "this workload has no allocator of its own";
+  }
+  return memory;
+}
+
+void judge(Result& result, const RunPlan& plan, const RunRecord& record, bool profiled) {
+  const json document = to_json(result);
+  settle_division(result.rules, plan.rules, plan.rules.closed, document, plan.division);
+
+  Status& status = result.status;
+  if (record.stop == StopReason::kInterrupted || record.stop == StopReason::kFailed ||
+      (profiled && record.stop != StopReason::kCompleted)) {
+    mark_aborted(
+        status, record.stop_detail,
+        record.training ? "harness run --resume goes on with it" : "run again for a valid result");
+  } else if (profiled) {
+    // Whether it is long enough for a measurement is not asked of it.
+    status.state = RunState::kValid;
+  } else if (plan.dry_run) {
+    status.state = RunState::kDryRun;
+    status.recommendations.push_back("a dry run is no measurement: leave --dry-run out to measure");
+  } else {
+    status.violations = check_rules(plan.rules, result, document);
+    if (plan.division == "closed" && !result.rules.departures.empty()) {
+      const Departure& first = result.rules.departures.front();
+      status.violations.push_back(
+          {"closed-division", first.path, first.expected, first.actual, "use --division open"});
+    }
+    status.state = status.violations.empty() ? RunState::kValid : RunState::kInvalid;
+    if (record.training && !record.training->target_reached) {
+      // As MLPerf has it: a run that does not converge is aborted, whatever ended it.
+      status.state = RunState::kAborted;
+      std::erase_if(status.violations, [](const Violation& violation) {
+        // Said by the one that follows, or for want of a whole epoch.
+        return violation.rule == "quality-target" || violation.rule == "metric-present";
+      });
+      status.violations.insert(status.violations.begin(),
+                               {kConvergedRule, "/training/target_reached", "true",
+                                record.stop_detail, "its samples tell how the losses went"});
+    }
+  }
+  judge_machine(result);
+}
+
+/// Evaluations that gave no number: none of them can reach a target, whatever the model learned.
+void remark_on_missing_quality(Result& result) {
+  if (!result.training || !result.quality) return;
+  const Metric* quality = find_metric(result.metrics, "quality." + result.quality->quality.metric);
+  if (quality == nullptr) return;
+  std::vector<std::string> epochs;
+  for (const Sample& sample : quality->samples) {
+    if (!sample.value) epochs.push_back(fmt::format("{} ({})", sample.step, sample.reason));
+  }
+  if (epochs.empty()) return;
+  constexpr std::size_t kMostNamed = 8;
+  const std::size_t more = epochs.size() - std::min(epochs.size(), kMostNamed);
+  epochs.resize(epochs.size() - more);
+  result.status.recommendations.push_back(fmt::format(
+      "no {} was found after epoch {}{}: such an epoch cannot reach the target; look at the losses",
+      result.quality->quality.metric, join(epochs, ", "),
+      more > 0 ? fmt::format(" and {} more", more) : ""));
+}
+
+bool ran_to_its_end(const RunRecord& record) {
+  return record.stop == StopReason::kCompleted || record.stop == StopReason::kTargetMissed;
+}
+
+void open_samples(std::optional<SamplesFile>& samples, const RunPlan& plan, const MeasureTask& task,
+                  const Result& result) {
+  const std::filesystem::path path = task.out / (task.stem + ".jsonl");
+  if (task.checkpoint) {
+    samples.emplace(path, task.checkpoint->samples);
+    return;
+  }
+  samples.emplace(path, json{{"run", result.identity.uuid},
+                             {"series", result.identity.series_id},
+                             {"workload", plan.rules.workload},
+                             {"tier", plan.tier_name},
+                             {"seed", result.seeds.run},
+                             {"schema_version", kResultSchemaVersion},
+                             {"at", result.identity.started_at}});
+}
+
+RunnerHooks make_hooks(const RunPlan& plan, Workload& workload, PeakSchedule& peaks) {
+  RunnerHooks hooks;
+  hooks.stop_requested = interrupt_requested;
+  hooks.data_opened = [&](const DataReport&) { refuse_if_too_large(workload, plan); };
+  hooks.clear_cache = [](const std::filesystem::path& root) {
+    return to_json(clear_page_cache(root));
+  };
+  // A peak is worth its time only where there is work to compare with it.
+  hooks.between_steps = [&](double seconds) {
+    if (!plan.dry_run && workload.cost().known()) peaks.after_step(seconds);
+  };
+  return hooks;
+}
+
+/// Counts what the processor counts while a step is recorded.
+class CountingRecorder : public StepRecorder {
+ public:
+  explicit CountingRecorder(StepRecorder& recorder) : recorder_(recorder) {}
+
+  void begin_step() override {
+    recorder_.begin_step();
+    counters_.start();
+  }
+  void end_step() override {
+    counters_.stop();
+    recorder_.end_step();
+  }
+  void phase_begin(const char* name) override { recorder_.phase_begin(name); }
+  void phase_end(const char* name) override { recorder_.phase_end(name); }
+  Recording take() override {
+    Recording recording = recorder_.take();
+    recording.counters = counters_.sums();
+    recording.counters_reason = counters_.reason();
+    return recording;
+  }
+
+  /// Of a step that broke off, which does not count.
+  void forget_last_step() { counters_.forget_last(); }
+
+ private:
+  StepRecorder& recorder_;
+  HardwareCounters counters_{};
+};
+
+}  // namespace
+
+void refuse_if_too_large(Workload& workload, const RunPlan& plan) {
+  const double needed = workload.estimate_memory(plan.context);
+  const std::optional<long long> bytes = available_memory().bytes;
+  if (!bytes || needed <= static_cast<double>(*bytes)) return;
+  const auto available = static_cast<double>(*bytes);
+  throw Error(fmt::format("--batch-size {}", plan.context.batch_size),
+              fmt::format("needs about {} of memory, {} are available",
+                          format_quantity(needed, "B"), format_quantity(available, "B")),
+              "use a smaller batch or a machine with more memory");
+}
+
+Result measure(RunPlan& plan, const MeasureTask& task) {
+  // Before any thread exists, so that all inherit it.
+  if (!plan.cpus.empty()) apply_affinity(plan.cpus);
+  const std::unique_ptr<Workload> workload = plan.workload->create();
+  refuse_if_too_large(*workload, plan);
+
+  Result result;
+  result.identity = make_identity(task.position, task.command_line);
+  result.identity.campaign = task.campaign;
+  result.rules = refer_to(plan.rules, plan.tier_name, plan.departures);
+  result.settings = {plan.requested, plan.effective};
+  result.kernels = plan.context.kernels;
+  result.seeds = plan.context.seeds;
+  result.system = capture_system();
+  result.environment_before = capture_environment();
+  if (task.checkpoint) {
+    result.identity = task.checkpoint->identity;
+    result.environment_before = task.checkpoint->environment_before;
+  }
+
+  std::optional<SamplesFile> samples;
+  open_samples(samples, plan, task, result);
+  Progress progress(stderr, terminal_columns(stderr));
+  PeakSchedule peaks(plan.context.threads);
+  RunnerOptions options = {plan.tier.warmup_steps, plan.tier.min_steps, plan.tier.min_seconds,
+                           plan.tier.max_seconds};
+  RunnerHooks hooks = make_hooks(plan, *workload, peaks);
+  StopNotice notice(task.out / (task.stem + ".jsonl"));
+  std::vector<Observer*> observers = {&*samples, &progress, &notice};
+  std::optional<TrainingSession> session;
+  if (plan.tier.trains_to_target()) {
+    session.emplace(plan, result, task.out, task.stem, *workload, *samples, task.checkpoint,
+                    task.state_saved);
+    session->attach(hooks);
+    options.training = session->options();
+    observers.insert(observers.end(), {&*session, &session->log()});
+  }
+  std::unique_ptr<StepRecorder> recorder;
+  std::optional<CountingRecorder> counting;
+  if (task.recording != nullptr) {
+    recorder = workload->recorder(plan.context);
+    if (!recorder) {
+      throw Error("workload '" + plan.rules.workload + "'", "cannot be looked into",
+                  "it runs no operators");
+    }
+    counting.emplace(*recorder);
+    hooks.recorder = &*counting;
+    options.evaluate = false;
+  }
+  const RunRecord record = run_workload(*workload, plan.context, options, hooks, observers);
+  tell_failure(record.stop, record.stop_detail);
+
+  if (recorder) {
+    if (record.recording_broke_off) counting->forget_last_step();
+    *task.recording = counting->take();
+    if (record.recording_broke_off) drop_last_step(*task.recording);
+  }
+  // A clock that was set back meanwhile must not make the run end before it began.
+  result.identity.ended_at = std::max(result.identity.started_at, utc_now());
+  result.environment_after = capture_environment();
+  result.metrics = record.metrics;
+  for (Metric& metric : result.metrics) summarise(metric);
+  result.training = record.training;
+  // Nothing may stop the clock of training to a target: its peaks are sampled behind it.
+  if (record.training && workload->cost().known()) peaks.after_step(record.training->seconds);
+  if (ran_to_its_end(record)) result.peaks = peaks.finish();
+  result.dataset = record.data.dataset;
+  result.weights = workload->weights();
+  result.hyperparameters = workload->hyperparameters();
+  result.preparation = record.preparation;
+  result.system["software"] = workload->software();
+  result.memory = report_memory(record);
+  if (workload->cost().known()) result.cost = report_cost(workload->cost(), result);
+  if (record.quality)
+    result.quality = report_quality(*record.quality, plan.quality_target, record.steps);
+  judge(result, plan, record, task.recording != nullptr);
+  remark_on_missing_quality(result);
+  return result;
+}
+
+}  // namespace harness

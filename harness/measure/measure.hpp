@@ -1,0 +1,37 @@
+// One run from plan to result: the parts of harness/ wired together.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/check/result_parts.hpp"
+#include "harness/measure/saved_run.hpp"
+#include "harness/plan/plan.hpp"
+#include "harness/result/result.hpp"
+
+namespace harness {
+
+struct MeasureTask {
+  SeriesPosition position{};
+  std::filesystem::path out{};
+  std::string stem{};  ///< of the run's files in `out`
+  std::vector<std::string> command_line{};
+  std::optional<Checkpoint> checkpoint{};   ///< of this run, to go on from
+  std::function<void()> state_saved{};      ///< called after the first saved state; may be empty
+  std::optional<CampaignPlace> campaign{};  ///< that the run is a part of
+  /// Not null: every other step is recorded, and quality is not evaluated; goes there.
+  Recording* recording = nullptr;
+};
+
+/// Throws Error when this machine has less memory than the workload needs by its own estimate.
+void refuse_if_too_large(Workload& workload, const RunPlan& plan);
+
+/// Measures and returns the result with its status; writes samples beside the result-to-be as
+/// `STEM.jsonl` and, when training to a target, the log as `STEM.log`. Throws Error when nothing
+/// could be measured.
+Result measure(RunPlan& plan, const MeasureTask& task);
+
+}  // namespace harness

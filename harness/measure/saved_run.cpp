@@ -1,0 +1,177 @@
+#include "harness/measure/saved_run.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "harness/base/error.hpp"
+#include "harness/base/hash.hpp"
+#include "harness/base/text.hpp"
+#include "harness/measure/run_files.hpp"
+#include "harness/measure/saved_json.hpp"
+#include "harness/result/common_json.hpp"
+
+namespace harness {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+constexpr const char* kFormat = "harness-checkpoint/2";
+constexpr const char* kExtension = ".checkpoint";
+constexpr const char* kStatePart = ".state-";
+
+fs::path header_path(const fs::path& folder, const std::string& stem) {
+  return folder / (stem + kExtension);
+}
+
+json to_json(const Checkpoint& checkpoint) {
+  return {{"format", kFormat},
+          {"stem", checkpoint.stem},
+          {"identity", identity_json(checkpoint.identity)},
+          {"conditions", checkpoint.conditions},
+          {"environment_before", checkpoint.environment_before},
+          {"training", to_json(checkpoint.training)},
+          {"samples_size", checkpoint.samples.size},
+          {"samples_sha256", checkpoint.samples.sha256},
+          {"log_size", checkpoint.log.size},
+          {"log_sha256", checkpoint.log.sha256},
+          {"log_ms", checkpoint.log_ms},
+          {"state_file", checkpoint.state_file},
+          {"state_sha256", checkpoint.state_sha256}};
+}
+
+Checkpoint read(const fs::path& path) {
+  const json document = read_saved_json(path, kFormat);
+  Checkpoint checkpoint;
+  take_saved(path, [&] {
+    checkpoint.stem = document.at("stem");
+    checkpoint.identity = identity_from_json(document.at("identity"));
+    checkpoint.conditions = document.at("conditions");
+    checkpoint.environment_before = document.at("environment_before");
+    checkpoint.training = training_state_from_json(document.at("training"));
+    checkpoint.samples = {document.at("samples_size"), document.at("samples_sha256")};
+    checkpoint.log = {document.at("log_size"), document.at("log_sha256")};
+    checkpoint.log_ms = document.at("log_ms");
+    checkpoint.state_file = document.at("state_file");
+    checkpoint.state_sha256 = document.at("state_sha256");
+  });
+  // Names below the folder only, and those of this very run.
+  const bool own_names = path.filename() == checkpoint.stem + kExtension &&
+                         checkpoint.state_file.starts_with(checkpoint.stem + kStatePart) &&
+                         checkpoint.state_file.find('/') == std::string::npos;
+  if (!own_names) throw Error(printable(path.string()), "names files of another run", kStartAnew);
+  return checkpoint;
+}
+
+/// All states of `stem` but `keep`.
+void remove_states(const fs::path& folder, const std::string& stem, const std::string& keep) {
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(stem + kStatePart) && name != keep) fs::remove(entry.path(), ignored);
+  }
+}
+
+void flush_to_disk(const fs::path& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool done = fd >= 0 && ::fsync(fd) == 0;
+  const int why = errno;
+  if (fd >= 0) ::close(fd);
+  if (!done) throw Error(printable(path.string()), std::strerror(why));
+}
+
+}  // namespace
+
+void save_checkpoint(const fs::path& folder, Checkpoint& checkpoint, const Workload& workload) {
+  // Never the name of the state before: that one stays good until the new one is in place.
+  std::string name = fmt::format("{}{}{}", checkpoint.stem, kStatePart, checkpoint.training.steps);
+  if (name == checkpoint.state_file) name += "-again";
+  const std::string before = std::exchange(checkpoint.state_file, name);
+  const fs::path state = folder / checkpoint.state_file;
+  try {
+    workload.save_state(state);
+    flush_to_disk(state);
+    checkpoint.state_sha256 = sha256_of_file(state);
+    write_saved_json(header_path(folder, checkpoint.stem), to_json(checkpoint));
+  } catch (const std::exception& error) {
+    std::error_code ignored;
+    fs::remove(state, ignored);
+    checkpoint.state_file = before;
+    throw Error("saving the run's state", reason(error));
+  }
+  remove_states(folder, checkpoint.stem, checkpoint.state_file);
+}
+
+std::optional<Checkpoint> find_checkpoint(const fs::path& folder, const std::string& first,
+                                          const std::string& series_id, std::int64_t run_index) {
+  for (const fs::path& header : files_of_run(folder, first, kExtension)) {
+    Checkpoint checkpoint = read(header);
+    const Identity& identity = checkpoint.identity;
+    if (identity.series_id == series_id && identity.run_index == run_index) return checkpoint;
+  }
+  return std::nullopt;
+}
+
+bool has_checkpoint(const fs::path& folder, const std::string& first) {
+  return !files_of_run(folder, first, kExtension).empty();
+}
+
+void expect_state(const fs::path& folder, const Checkpoint& checkpoint) {
+  const fs::path state = folder / checkpoint.state_file;
+  const std::string shown = printable(state.string());
+  std::error_code ignored;
+  if (!fs::exists(state, ignored)) {
+    throw Error(shown, "the saved state is gone",
+                std::string("put the file back, or ") + kStartAnew);
+  }
+  if (sha256_of_file(state) != checkpoint.state_sha256) {
+    throw Error(shown, "is not the state that was saved: its SHA-256 differs", kStartAnew);
+  }
+}
+
+void restore_workload(const fs::path& folder, const Checkpoint& checkpoint, Workload& workload) {
+  workload.load_state(folder / checkpoint.state_file);
+}
+
+void expect_same_conditions(const json& before, const json& now) {
+  const auto refuse = [](const std::string& why) {
+    throw Error("--resume", why, "a run goes on as it began: undo that, or start a new run");
+  };
+  for (const auto& [key, value] : now.items()) {
+    const json was = before.value(key, json());
+    if (was == value) continue;
+    if (key == "machine") refuse("the run was begun on another machine");
+    if (key == "rules") refuse("the rules of the workload have changed since the run began");
+    if (key == "data") refuse("the data have changed since the run began");
+    const auto differs = [](const std::string& what, const json& a, const json& b) {
+      return fmt::format("{} was {}, now it is {}", what, printable(a.dump(), 80),
+                         printable(b.dump(), 80));
+    };
+    if (was.is_object() && value.is_object()) {
+      for (const auto& [name, part] : value.items()) {
+        const json earlier = was.value(name, json());
+        if (earlier != part) refuse(differs("the run's " + key + "." + name, earlier, part));
+      }
+    }
+    refuse(differs("the run's " + key, was, value));
+  }
+}
+
+void remove_checkpoint(const fs::path& folder, const std::string& stem) {
+  std::error_code ignored;
+  fs::remove(header_path(folder, stem), ignored);
+  remove_states(folder, stem, "");
+}
+
+void remove_checkpoints(const fs::path& folder, const std::string& first) {
+  for (const fs::path& header : files_of_run(folder, first, kExtension)) {
+    remove_checkpoint(folder, header.stem().string());
+  }
+}
+
+}  // namespace harness

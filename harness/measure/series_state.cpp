@@ -1,0 +1,150 @@
+#include "harness/measure/series_state.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
+
+#include "harness/base/error.hpp"
+#include "harness/base/text.hpp"
+#include "harness/base/version.hpp"
+#include "harness/measure/saved_json.hpp"
+
+namespace harness {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+constexpr const char* kName = "series.state";
+constexpr const char* kFormat = "harness-series/1";
+constexpr const char* kSaved = "saved_state_of";
+
+bool is_uuid(const std::string& text) {
+  return text.size() == 36 && text.find_first_not_of("0123456789abcdef-") == std::string::npos;
+}
+
+std::string shown(const fs::path& folder) { return printable((folder / kName).string()); }
+
+}  // namespace
+
+SeriesState::SeriesState(const fs::path& folder, const std::vector<std::string>& arguments,
+                         const std::string& series_id, std::uint32_t seed)
+    : folder_(folder),
+      arguments_(arguments),
+      series_id_(series_id),
+      seed_(seed),
+      working_folder_(fs::current_path().string()) {
+  lock();
+  if (has_unfinished_series(folder_)) {
+    ::close(lock_);
+    throw Error("--out " + printable(folder_.string()), "an unfinished series lies there",
+                "--resume goes on with it; a new one needs another folder");
+  }
+  write();
+}
+
+SeriesState::SeriesState(const fs::path& folder) : folder_(folder), resumed_(true) {
+  lock();
+  try {
+    read();
+  } catch (...) {
+    ::close(lock_);
+    throw;
+  }
+}
+
+void SeriesState::read() {
+  const json document = read_saved_json(folder_ / kName, kFormat);
+  take_saved(folder_ / kName, [&] {
+    if (document.at("program") != version_line()) {
+      throw Error(shown(folder_),
+                  "was begun by " + printable(document.at("program").get<std::string>()) +
+                      ", this is " + version_line(),
+                  std::string("go on with that program, or ") + kStartAnew);
+    }
+    arguments_ = document.at("arguments").get<std::vector<std::string>>();
+    series_id_ = document.at("series_id");
+    working_folder_ = document.at("working_folder");
+    const std::int64_t seed = document.at("seed");
+    // The name goes into those of files, the seed into 32 bits.
+    if (!is_uuid(series_id_) || seed < 0 || seed > std::numeric_limits<std::uint32_t>::max()) {
+      throw std::out_of_range("no such series or seed");
+    }
+    seed_ = static_cast<std::uint32_t>(seed);
+    if (const auto saved = document.find(kSaved); saved != document.end()) saved_stem_ = *saved;
+  });
+}
+
+SeriesState::~SeriesState() { ::close(lock_); }
+
+// Not O_CLOEXEC: the processes of the series' runs hold the lock as well, for as long as one lives.
+void SeriesState::lock() {
+  lock_ = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY);
+  if (lock_ >= 0 && ::flock(lock_, LOCK_EX | LOCK_NB) == 0) return;
+  const int why = errno;
+  if (lock_ >= 0) ::close(lock_);
+  lock_ = -1;
+  const bool busy = why == EWOULDBLOCK;
+  throw Error(printable(folder_.string()),
+              busy ? "another run is at work in this folder" : std::strerror(why),
+              busy ? "wait for its end or choose another folder" : "");
+}
+
+void SeriesState::write() const {
+  write_saved_json(folder_ / kName, {{"format", kFormat},
+                                     {"program", version_line()},
+                                     {"arguments", arguments_},
+                                     {"series_id", series_id_},
+                                     {"seed", seed_},
+                                     {"working_folder", working_folder_}});
+}
+
+void note_saved_state(const fs::path& folder, const std::string& stem) {
+  json document = read_saved_json(folder / kName, kFormat);
+  document[kSaved] = stem;
+  write_saved_json(folder / kName, std::move(document));
+}
+
+void forget_saved_state(const fs::path& folder) {
+  try {
+    note_saved_state(folder, "");
+  } catch (const Error&) {
+    return;  // the run is measured: its result counts, whatever the note says
+  }
+}
+
+bool has_unfinished_series(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::exists(folder / kName, ignored);
+}
+
+void SeriesState::enter_working_folder() const {
+  std::error_code error;
+  fs::current_path(working_folder_, error);
+  if (!error) return;
+  throw Error("--resume " + printable(folder_.string()),
+              "the folder it was begun in cannot be entered: " + printable(working_folder_),
+              "its arguments may name files relative to that folder");
+}
+
+void SeriesState::complete() {
+  std::error_code ignored;
+  fs::remove(folder_ / kName, ignored);
+  // What a process that was killed while it wrote has left.
+  const std::string own = series_id_.substr(0, 8);
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder_, ignored)) {
+    const std::string name = entry.path().filename().string();
+    const bool ours = name.find(own) != std::string::npos || name.find(kName) != std::string::npos;
+    const bool temporary = name.ends_with(".tmp") || name.find(".state-") != std::string::npos;
+    if (temporary && ours) fs::remove(entry.path(), ignored);
+  }
+}
+
+}  // namespace harness

@@ -1,0 +1,95 @@
+#include "harness/measure/training_session.hpp"
+
+#include <utility>
+
+#include "harness/base/text.hpp"
+#include "harness/base/version.hpp"
+
+namespace harness {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+/// What must be the same when the run goes on; of the data, that comes later.
+json conditions_of(const Result& result) {
+  return {{"settings", result.settings.effective},
+          {"kernels", result.kernels},
+          {"rules", result.rules.sha256},
+          {"program", version_line()},
+          {"machine", result.system.value("fingerprint", json())}};
+}
+
+TrainingLog open_log(const RunPlan& plan, const Result& result, const fs::path& path,
+                     const Workload& workload, const std::optional<Checkpoint>& checkpoint) {
+  if (!checkpoint) return {path, training_log_facts(plan, result.system), workload};
+  expect_same_conditions(checkpoint->conditions, conditions_of(result));
+  expect_state(path.parent_path(), *checkpoint);
+  return {path, checkpoint->log, checkpoint->log_ms, workload};
+}
+
+}  // namespace
+
+TrainingSession::TrainingSession(const RunPlan& plan, const Result& result, const fs::path& out,
+                                 const std::string& stem, Workload& workload,
+                                 const SamplesFile& samples,
+                                 const std::optional<Checkpoint>& checkpoint,
+                                 std::function<void()> saved)
+    : out_(out),
+      workload_(workload),
+      samples_(samples),
+      saved_(std::move(saved)),
+      resumed_from_(checkpoint),
+      log_(open_log(plan, result, out / (stem + ".log"), workload, checkpoint)) {
+  next_ = checkpoint.value_or(Checkpoint{});
+  next_.stem = stem;
+  next_.identity = result.identity;
+  next_.environment_before = result.environment_before;
+  next_.conditions = conditions_of(result);
+  options_ = {.max_epochs = plan.tier.max_epochs,
+              .target = plan.quality_target.value(),
+              .max_seconds = plan.tier.max_seconds,
+              .checkpoint_seconds = plan.tier.checkpoint_seconds};
+  if (!checkpoint) return;
+  options_.resume_from = checkpoint->training;
+  options_.resume_from->resumed.push_back(
+      {checkpoint->training.epoch, checkpoint->training.steps, utc_now()});
+}
+
+void TrainingSession::attach(RunnerHooks& hooks) {
+  hooks.data_opened = [this, before = std::move(hooks.data_opened)](const DataReport& data) {
+    before(data);
+    next_.conditions["data"] =
+        data.dataset ? json(data.dataset->sha256.value_or("unknown")) : json();
+    if (resumed_from_) expect_same_conditions(resumed_from_->conditions, next_.conditions);
+  };
+  hooks.save = [this](const TrainingState& state) { save(state); };
+  if (!resumed_from_) return;
+  hooks.restore = [this](Workload& workload) { restore_workload(out_, *resumed_from_, workload); };
+}
+
+// A state that is saved while an epoch is evaluated is of the moment before its end was logged:
+// whoever goes on from it logs that again.
+void TrainingSession::epoch_end(std::int64_t /*epoch*/) {
+  note_files();
+  evaluating_ = true;
+}
+
+void TrainingSession::evaluated(const Quality& /*quality*/, const EvaluationPoint& /*at*/) {
+  evaluating_ = false;
+}
+
+void TrainingSession::note_files() {
+  next_.samples = samples_.written();
+  next_.log = log_.writer().written();
+  next_.log_ms = log_.writer().last_ms();
+}
+
+void TrainingSession::save(const TrainingState& state) {
+  next_.training = state;
+  if (!evaluating_) note_files();
+  save_checkpoint(out_, next_, workload_);
+  if (const auto saved = std::exchange(saved_, nullptr)) saved();
+}
+
+}  // namespace harness

@@ -1,0 +1,52 @@
+// What a run that trains to a target has beside its result: the log, the saved states, and what it
+// goes on from.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "harness/measure/samples_file.hpp"
+#include "harness/measure/saved_run.hpp"
+#include "harness/mlperf/training_log.hpp"
+#include "harness/plan/plan.hpp"
+#include "harness/result/result.hpp"
+#include "harness/scenario/runner.hpp"
+
+namespace harness {
+
+/// Hears of a run's events before its log does.
+class TrainingSession : public Observer {
+ public:
+  /// Begins STEM.log in `out`, or goes on in it from `checkpoint`; throws Error, with every file as
+  /// it was, where that is not possible. `result` holds all that is known before the run. The
+  /// references outlive the session. `saved` is called after the first state was saved.
+  TrainingSession(const RunPlan& plan, const Result& result, const std::filesystem::path& out,
+                  const std::string& stem, Workload& workload, const SamplesFile& samples,
+                  const std::optional<Checkpoint>& checkpoint, std::function<void()> saved);
+
+  Observer& log() { return log_; }
+  const TrainingOptions& options() const { return options_; }
+  void epoch_end(std::int64_t epoch) override;
+  void evaluated(const Quality& quality, const EvaluationPoint& at) override;
+  /// Lets the runner save states, restore the one to go on from, and hold the data against it.
+  void attach(RunnerHooks& hooks);
+
+ private:
+  /// Fills in how much of the files belongs to a state of this moment.
+  void note_files();
+  void save(const TrainingState& state);
+
+  std::filesystem::path out_;
+  const Workload& workload_;
+  const SamplesFile& samples_;
+  std::function<void()> saved_;
+  std::optional<Checkpoint> resumed_from_;
+  Checkpoint next_;
+  bool evaluating_ = false;
+  TrainingOptions options_;
+  TrainingLog log_;
+};
+
+}  // namespace harness

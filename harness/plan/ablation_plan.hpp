@@ -1,0 +1,51 @@
+// Which variants of a workload an ablation measures, each with a plan of its own.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/plan/plan.hpp"
+#include "harness/result/ablation.hpp"
+
+namespace harness {
+
+inline constexpr std::int64_t kMostRounds = 1000;
+
+struct AblationRequest {
+  /// What is the same for all variants; kernels, precision and allocator are theirs to set.
+  RunRequest common{};
+  std::optional<std::int64_t> rounds{};
+  std::vector<std::string> variants{};  ///< empty: all of the rules
+};
+
+struct VariantPlan {
+  std::string name{};
+  std::string summary{};
+  std::string builds_on{};  ///< the nearest variant below it that is measured too; may be empty
+  RunPlan plan{};
+};
+
+struct AblationPlan {
+  std::vector<VariantPlan> variants{};  ///< in the order of the rules
+  std::vector<LeftOut> left_out{};
+  std::int64_t warmup_rounds = 0;
+  std::int64_t rounds = 1;
+  std::int64_t steps_per_turn = 1;
+  nlohmann::json requested = nlohmann::json::object();
+  nlohmann::json effective = nlohmann::json::object();
+  std::vector<Departure> departures{};  ///< those known before measuring
+};
+
+/// What of `settings` the workload does not have on this machine, in words; empty when all is
+/// there.
+std::string missing_part(const VariantSettings& settings, const WorkloadInfo& info);
+
+/// Throws Error as make_plan() does, and for rules without an ablation, variants that are unknown
+/// or asked for by name but cannot run here, or when none is left. All variants get the same seeds.
+AblationPlan make_ablation_plan(const AblationRequest& request, const std::filesystem::path& home);
+
+}  // namespace harness

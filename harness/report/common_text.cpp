@@ -1,0 +1,76 @@
+#include "harness/report/common_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "harness/base/text.hpp"
+#include "harness/result/result_json.hpp"
+
+namespace harness {
+namespace {
+
+constexpr std::size_t kColumns = 100;
+
+}  // namespace
+
+std::string setting_text(const Settings& settings, const char* key) {
+  const auto found = settings.effective.find(key);
+  if (found == settings.effective.end() || found->is_null()) return "-";
+  return printable(found->is_string() ? found->get<std::string>() : found->dump(), 60);
+}
+
+std::string set_up_text(const Settings& settings, const KernelSet& kernels) {
+  return fmt::format("batch {} · {} · kernels {} · allocator {} · threads {}",
+                     setting_text(settings, "batch_size"), setting_text(settings, "precision"),
+                     kernels_text(kernels), setting_text(settings, "allocator"),
+                     setting_text(settings, "threads"));
+}
+
+std::string data_text(const std::optional<Artifact>& data) {
+  if (!data) return {};
+  std::string text = fmt::format("data {}\n", printable(data->name, 74));
+  std::vector<std::string> parts;
+  for (const auto& [key, value] : data->details) {
+    const std::size_t at = key.find("_boxes_");
+    if (at == std::string::npos || value == "0") continue;
+    std::string what = key.substr(at + 7);
+    std::replace(what.begin(), what.end(), '_', ' ');
+    parts.push_back(fmt::format("{} {} in {}", printable(value, 20), printable(what, 40),
+                                printable(key.substr(0, at), 20)));
+  }
+  if (parts.empty()) return text;
+  return text + wrap("boxes changed: " + join(parts, ", "), kColumns, 2) + "\n";
+}
+
+std::string verdict_text(const ResultCommon& result) {
+  std::string text;
+  for (const Departure& departure : result.rules.departures) {
+    text += wrap(fmt::format("departs from {}: {} is {}, the rules have {}",
+                             printable(result.rules.file, 40), printable(departure.path, 50),
+                             printable(departure.actual, 60), printable(departure.expected, 60)),
+                 kColumns, 2) +
+            "\n";
+  }
+  const Status& status = result.status;
+  text += fmt::format("\nstatus   {}{}\n", to_text(status.state),
+                      status.mistrusted ? ", MISTRUSTED" : "");
+  for (const Violation& violation : status.violations) {
+    text += wrap(fmt::format("  {} at {}: expected {}, got {}{}", printable(violation.rule, 40),
+                             printable(violation.path, 60), printable(violation.expected, 80),
+                             printable(violation.actual),
+                             violation.hint.empty() ? "" : " (" + printable(violation.hint) + ")"),
+                 kColumns, 4) +
+            "\n";
+  }
+  for (const std::string& reason : status.mistrust_reasons) {
+    text += wrap("  mistrusted: " + printable(reason), kColumns, 4) + "\n";
+  }
+  for (const std::string& advice : status.recommendations) {
+    text += wrap("  advice: " + printable(advice), kColumns, 4) + "\n";
+  }
+  return text + kUnverifiedNotice + "\n";
+}
+
+}  // namespace harness

@@ -1,0 +1,23 @@
+// Text that the summaries of all kinds of results have in common.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "harness/result/result_common.hpp"
+
+namespace harness {
+
+/// The effective setting `key`, safe to print; "-" where there is none.
+std::string setting_text(const Settings& settings, const char* key);
+
+/// "batch 1 · fp32 · kernels custom · allocator pooled · threads 2", safe to print.
+std::string set_up_text(const Settings& settings, const KernelSet& kernels);
+
+/// The data's name and, where there are any, the boxes that were changed; empty without data.
+std::string data_text(const std::optional<Artifact>& data);
+
+/// Departures from the rules, status with its reasons, and the notice that every report ends with.
+std::string verdict_text(const ResultCommon& result);
+
+}  // namespace harness

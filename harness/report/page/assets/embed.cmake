@@ -1,0 +1,18 @@
+# Writes OUTPUT, a C++ source that returns the content of each file: cmake -DOUTPUT=F -DCHART=F -P embed.cmake
+set(text "// Made from harness/report/page/ by embed.cmake.\n#include \"harness/report/page/page_assets.hpp\"\n\nnamespace harness {\n")
+foreach(name page_html page_css tables_js labels_js plots_js marks_js icicle_js page_js chart_js)
+  if(name STREQUAL "chart_js")
+    set(file "${CHART}")
+  else()
+    string(REGEX REPLACE "_([a-z]+)$" ".\\1" file "${CMAKE_CURRENT_LIST_DIR}/${name}")
+  endif()
+  file(READ "${file}" plain)
+  if(name MATCHES "_js$" AND plain MATCHES "</script|<!--")
+    message(FATAL_ERROR "${file} would end the page's script element")
+  endif()
+  file(READ "${file}" bytes HEX)
+  string(REGEX REPLACE "(..)" "\\\\x\\1" bytes "${bytes}")
+  string(APPEND text "std::string_view ${name}() {\n  static constexpr char kBytes[] =\n      \"${bytes}\";\n"
+                     "  return {kBytes, sizeof kBytes - 1};\n}\n")
+endforeach()
+file(WRITE "${OUTPUT}" "${text}}  // namespace harness\n")

@@ -1,0 +1,90 @@
+// What the sections of all kinds of results have in common.
+#include <fmt/format.h>
+
+#include "harness/base/text.hpp"
+#include "harness/report/common_text.hpp"
+#include "harness/report/page/html_parts.hpp"
+#include "harness/report/report_lines.hpp"
+
+namespace harness {
+namespace {
+
+std::string settings_text(const Settings& settings) {
+  std::vector<std::string> parts;
+  for (const auto& [key, value] : settings.effective.items()) {
+    if (value.is_null() || value.is_object()) continue;
+    parts.push_back(printable(key, 40) + " " + setting_text(settings, key.c_str()));
+  }
+  const auto own = settings.effective.find("set");
+  if (own != settings.effective.end() && own->is_object()) {
+    for (const auto& [key, value] : own->items()) {
+      const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+      parts.push_back(printable(key, 40) + "=" + printable(text, 60));
+    }
+  }
+  return join(parts, " · ");
+}
+
+}  // namespace
+
+std::string run_id(std::size_t index) { return fmt::format("run-{}", index + 1); }
+
+std::string ablation_id(std::size_t index) { return fmt::format("ablation-{}", index + 1); }
+
+std::string profile_id(std::size_t index) { return fmt::format("profile-{}", index + 1); }
+
+bool is_detailed(std::size_t index, std::size_t count) { return index + kMostDetailed >= count; }
+
+bool is_detailed_profile(std::size_t index, std::size_t count) {
+  return index + kMostProfiles >= count;
+}
+
+void limit_rows(PageTable& table) {
+  if (table.rows.size() <= kMostRows) return;
+  table.note = fmt::format("Only the first {} of {} rows are shown.", kMostRows, table.rows.size());
+  table.rows.resize(kMostRows);
+}
+
+std::vector<PageFact> common_facts(const ResultCommon& result, const ReportFile& file) {
+  const Identity& identity = result.identity;
+  std::vector<PageFact> facts;
+  const auto add = [&](const char* name, const std::string& value, Tone tone = Tone::kPlain) {
+    facts.push_back({name, value, tone});
+  };
+  add("status", status_text(result.status, file), status_tone(result.status, file));
+  add("file", printable(file.name, 400));
+  for (const SchemaProblem& problem : file.problems) {
+    add("problem",
+        (problem.path.empty() ? "(file)" : printable(problem.path)) + ": " +
+            printable(problem.reason, 400),
+        Tone::kBad);
+  }
+  for (const std::string& reason : result.status.mistrust_reasons) {
+    add("mistrusted", printable(reason), Tone::kDoubt);
+  }
+  add("time", fmt::format("{} to {}", printable(identity.started_at, 30),
+                          printable(identity.ended_at, 30)));
+  add("rules",
+      fmt::format("{} {}, tier {}, division {}{}", printable(result.rules.file, 80),
+                  printable(result.rules.version, 24), printable(result.rules.tier, 24),
+                  printable(result.rules.division, 16),
+                  result.rules.departures.empty()
+                      ? ""
+                      : ", " + format_count(std::ssize(result.rules.departures), "departure")));
+  add("settings", settings_text(result.settings));
+  add("seed", std::to_string(result.seeds.run));
+  if (result.dataset) {
+    add("data", printable(result.dataset->name, 80) + " " +
+                    short_name(result.dataset->sha256.value_or(""), 12));
+  }
+  add("harness",
+      fmt::format("{}, commit {}{}", printable(identity.harness_version, 40),
+                  printable(identity.git_commit, 64), identity.git_dirty ? ", modified" : ""));
+  add("machine", short_name(machine_of(result)));
+  add("command", printable(join(identity.command_line, " "), 600));
+  add("run", fmt::format("{} of {} in series {}, {}", identity.run_index, identity.run_count,
+                         short_name(identity.series_id), printable(identity.uuid, 40)));
+  return facts;
+}
+
+}  // namespace harness

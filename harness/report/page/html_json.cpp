@@ -1,0 +1,168 @@
+// The page's data as JSON, with short names: there may be many points.
+#include <fmt/format.h>
+
+#include "harness/report/page/html_page.hpp"
+#include "harness/result/result_common.hpp"
+
+namespace harness {
+namespace {
+
+using nlohmann::json;
+
+const char* tone_text(Tone tone) {
+  switch (tone) {
+    case Tone::kGood:
+      return "good";
+    case Tone::kDoubt:
+      return "doubt";
+    case Tone::kBad:
+      return "bad";
+    case Tone::kPlain:
+      break;
+  }
+  return "";
+}
+
+const char* style_text(PlotStyle style) {
+  switch (style) {
+    case PlotStyle::kPoints:
+      return "points";
+    case PlotStyle::kBars:
+      return "bars";
+    case PlotStyle::kLine:
+      break;
+  }
+  return "line";
+}
+
+template <class Item, class ToJson>
+json list(const std::vector<Item>& items, const ToJson& to) {
+  json array = json::array();
+  for (const Item& item : items) array.push_back(to(item));
+  return array;
+}
+
+json cell_json(const PageCell& cell) {
+  json object = {{"t", cell.text}};
+  if (cell.key) object["k"] = *cell.key;
+  if (cell.tone != Tone::kPlain) object["tone"] = tone_text(cell.tone);
+  if (!cell.target.empty()) object["to"] = cell.target;
+  return object;
+}
+
+json table_json(const PageTable& table) {
+  return {{"caption", table.caption},
+          {"note", table.note},
+          {"columns", list(table.columns,
+                           [](const PageColumn& column) {
+                             return json{{"title", column.title}, {"number", column.number}};
+                           })},
+          {"rows", list(table.rows,
+                        [](const std::vector<PageCell>& row) { return list(row, cell_json); })}};
+}
+
+json axis_json(const PlotAxis& axis) {
+  return {{"label", axis.label},
+          {"log", axis.logarithmic},
+          {"names", axis.names},
+          {"zero", axis.from_zero}};
+}
+
+json point_json(const PlotPoint& point) {
+  json object = {{"x", point.x}, {"y", point.y}};
+  if (point.low) object["low"] = *point.low;
+  if (point.high) object["high"] = *point.high;
+  if (!point.label.empty()) object["label"] = point.label;
+  if (point.size > 0) object["size"] = point.size;
+  return object;
+}
+
+json plot_json(const PagePlot& plot) {
+  return {{"title", plot.title},
+          {"description", plot.description},
+          {"choice", plot.choice},
+          {"wide", plot.wide},
+          {"paired", plot.paired},
+          {"x", axis_json(plot.x)},
+          {"y", axis_json(plot.y)},
+          {"series", list(plot.series,
+                          [](const PlotSeries& series) {
+                            return json{{"name", series.name},
+                                        {"style", style_text(series.style)},
+                                        {"colour", series.colour},
+                                        {"points", list(series.points, point_json)}};
+                          })},
+          {"bands", list(plot.bands,
+                         [](const PlotBand& band) {
+                           return json{{"from", band.from}, {"to", band.to}, {"label", band.label}};
+                         })},
+          {"marks", list(plot.marks, [](const PlotMark& mark) {
+             return json{{"at", mark.at}, {"label", mark.label}, {"across", mark.across}};
+           })}};
+}
+
+json node_json(const PageNode& node) {
+  json object = {{"n", node.name},  {"k", node.kind}, {"p", node.parent},
+                 {"v", node.value}, {"t", node.text}, {"c", node.colour}};
+  if (node.tone != Tone::kPlain) object["tone"] = tone_text(node.tone);
+  return object;
+}
+
+json icicle_json(const PageIcicle& icicle) {
+  return {
+      {"title", icicle.title},
+      {"description", icicle.description},
+      {"keys",
+       list(
+           icicle.keys,
+           [](const PageKey& key) {
+             return json{{"name", key.name}, {"colour", key.colour}, {"tone", tone_text(key.tone)}};
+           })},
+      {"trees", list(icicle.trees, [](const PageTree& tree) {
+         return json{{"choice", tree.choice}, {"nodes", list(tree.nodes, node_json)}};
+       })}};
+}
+
+json fact_json(const PageFact& fact) {
+  return {{"name", fact.name}, {"value", fact.value}, {"tone", tone_text(fact.tone)}};
+}
+
+json section_json(const PageSection& section) {
+  return {{"id", section.id},
+          {"title", section.title},
+          {"tone", tone_text(section.tone)},
+          {"paragraphs", section.paragraphs},
+          {"facts", list(section.facts, fact_json)},
+          {"icicles", list(section.icicles, icicle_json)},
+          {"plots", list(section.plots, plot_json)},
+          {"tables", list(section.tables, table_json)},
+          {"parts", list(section.parts, section_json)},
+          {"folded", section.folded}};
+}
+
+}  // namespace
+
+json to_json(const ReportPage& page) {
+  return {{"subtitle", page.subtitle},
+          {"notice", kUnverifiedNotice},
+          {"tiles", list(page.tiles, fact_json)},
+          {"sections", list(page.sections, section_json)}};
+}
+
+std::string script_json(const json& document) {
+  // Beyond ASCII everything is escaped by the library, U+2028 and U+2029 among it; the other three
+  // stand within strings only.
+  const std::string text = document.dump(-1, ' ', true, json::error_handler_t::replace);
+  std::string safe;
+  safe.reserve(text.size() + text.size() / 16);
+  for (const char c : text) {
+    if (c == '<' || c == '>' || c == '&') {
+      safe += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    } else {
+      safe += c;
+    }
+  }
+  return safe;
+}
+
+}  // namespace harness

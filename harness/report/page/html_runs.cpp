@@ -1,0 +1,174 @@
+// The section of one run.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/base/text.hpp"
+#include "harness/report/common_text.hpp"
+#include "harness/report/page/html_parts.hpp"
+#include "harness/report/report_lines.hpp"
+
+namespace harness {
+namespace {
+
+PageCell number_cell(const std::optional<double>& value, const std::string& unit) {
+  if (!value) return {"-", {}, Tone::kPlain, {}};
+  return {format_quantity(*value, unit), *value, Tone::kPlain, {}};
+}
+
+PageTable metrics_table(const Result& run) {
+  PageTable table;
+  table.caption = "Metrics after the warm-up";
+  table.columns = {{"metric"},         {"median", true},  {"95 % interval", true}, {"n", true},
+                   {"smallest", true}, {"largest", true}, {"p90", true},           {"note"}};
+  for (const Metric& metric : run.metrics) {
+    const Summary& summary = metric.summary;
+    PageCell median{"-", {}, Tone::kPlain, {}};
+    PageCell interval{"-", {}, Tone::kPlain, {}};
+    if (summary.median) {
+      median = number_cell(summary.median->center, metric.unit);
+      if (summary.median->low && summary.median->high) {
+        interval.text = fmt::format("{} .. {}", format_quantity(*summary.median->low, metric.unit),
+                                    format_quantity(*summary.median->high, metric.unit));
+        interval.key = *summary.median->high - *summary.median->low;
+      }
+    }
+    std::vector<std::string> warnings;
+    for (const std::string& warning : metric.warnings) warnings.push_back(printable(warning));
+    const bool doubtful = !warnings.empty();
+    table.rows.push_back({{printable(metric.tag, kNameBytes), {}, Tone::kPlain, {}},
+                          median,
+                          interval,
+                          {std::to_string(summary.n), static_cast<double>(summary.n)},
+                          number_cell(summary.min, metric.unit),
+                          number_cell(summary.max, metric.unit),
+                          number_cell(summary.p90, metric.unit),
+                          {join(warnings, "; "), {}, doubtful ? Tone::kDoubt : Tone::kPlain, {}}});
+  }
+  limit_rows(table);
+  return table;
+}
+
+PageTable checks_table(const std::vector<Check>& checks) {
+  PageTable table;
+  table.caption = "Quality checks";
+  table.columns = {{"check"},       {"expected", true},  {"actual", true},
+                   {"error", true}, {"tolerance", true}, {"share of tolerance", true},
+                   {"verdict"}};
+  for (const Check& check : checks) {
+    const bool known = check.error && check.tolerance > 0;
+    const double share = known ? *check.error / check.tolerance : 0;
+    table.rows.push_back(
+        {{printable(check.name, 120), {}, Tone::kPlain, {}},
+         {printable(check.expected, 60), {}, Tone::kPlain, {}},
+         {printable(check.actual, 60), {}, Tone::kPlain, {}},
+         number_cell(check.error, "1"),
+         number_cell(check.tolerance, "1"),
+         number_cell(known ? std::optional(share) : std::nullopt, "1"),
+         {check.passed ? "passed" : "FAILED", {}, check.passed ? Tone::kPlain : Tone::kBad, {}}});
+  }
+  limit_rows(table);
+  return table;
+}
+
+void add_measured(std::vector<PageFact>& facts, const Result& run) {
+  for (const Peak& peak : run.peaks) {
+    facts.push_back({"peak " + printable(peak.tag, 40),
+                     peak.value ? fmt::format("{} ({})", with_interval(*peak.value, peak.unit),
+                                              printable(peak.method, 80))
+                                : "unknown: " + printable(peak.reason)});
+  }
+  if (run.cost) {
+    const CostReport& cost = *run.cost;
+    if (cost.cost.step_flops > 0) {
+      facts.push_back({"work per step", format_quantity(cost.cost.step_flops, "FLOP")});
+    }
+    if (cost.cost.step_bytes > 0) {
+      facts.push_back({"least traffic per step", format_quantity(cost.cost.step_bytes, "B")});
+    }
+    if (cost.achieved_flops_per_second) {
+      const std::string share =
+          cost.utilisation ? fmt::format(", {:.1f} % of the measured peak", 100 * *cost.utilisation)
+                           : "";
+      facts.push_back(
+          {"achieved", format_quantity(*cost.achieved_flops_per_second, "FLOP/s") + share});
+    }
+  }
+  facts.push_back({"peak memory", run.memory.peak_bytes
+                                      ? format_quantity(*run.memory.peak_bytes, "B")
+                                      : "unknown: " + printable(run.memory.reason)});
+  if (run.training) {
+    const TrainingReport& training = *run.training;
+    facts.push_back(
+        {"trained", fmt::format("{} of at most {}, {}, {} on the clock{}",
+                                format_count(training.epochs, "epoch"), training.max_epochs,
+                                format_count(training.samples, "sample"),
+                                format_quantity(training.seconds, "s"),
+                                training.resumed.empty() ? "" : ", resumed")});
+  }
+}
+
+void add_quality(std::vector<PageFact>& facts, const Result& run) {
+  if (!run.quality) return;
+  const QualityReport& report = *run.quality;
+  const std::string value = report.quality.value ? fmt::format("{:.6g}", *report.quality.value)
+                                                 : "none: " + printable(report.quality.reason);
+  std::string text = value;
+  if (report.target) {
+    const char* sign = report.quality.direction == Direction::kHigher ? ">=" : "<=";
+    text += fmt::format(", target {} {:.6g}", sign, *report.target);
+  }
+  Tone tone = Tone::kPlain;
+  if (report.passed) {
+    text += *report.passed ? ": met" : ": MISSED";
+    tone = *report.passed ? Tone::kGood : Tone::kBad;
+  }
+  facts.push_back({"quality, " + printable(report.quality.metric, 60), text, tone});
+}
+
+}  // namespace
+
+PageSection run_section(const ReportRun& run, const std::string& id) {
+  const Result& result = run.result;
+  const ReportLine line = line_of(run);
+  PageSection section;
+  section.id = id;
+  section.title = fmt::format("{} · {} · {} · {} · {}", line.workload, line.tier, line.stack,
+                              line.started_at, line.status);
+  section.tone = line.tone;
+  section.folded = true;
+  section.facts = common_facts(result, run.file);
+  section.facts.push_back({"kernels", kernels_text(result.kernels)});
+  add_quality(section.facts, result);
+  add_measured(section.facts, result);
+  constexpr std::size_t kMostMetrics = 60;
+  const Metric* headline = headline_metric(result);
+  const auto add_plots = [&](std::size_t i) {
+    const Metric& metric = result.metrics[i];
+    if (run.samples[i].kept.empty()) return;
+    section.plots.push_back(
+        sample_plot(metric, run.samples[i], result.training ? "epoch" : "step"));
+    if (!run.histograms[i].counts.empty()) {
+      section.plots.push_back(histogram_plot(metric, run.histograms[i]));
+    }
+  };
+  // What the run is told by is chosen first.
+  for (std::size_t i = 0; i < result.metrics.size(); ++i) {
+    if (&result.metrics[i] == headline) add_plots(i);
+  }
+  for (std::size_t i = 0; i < std::min(result.metrics.size(), kMostMetrics); ++i) {
+    if (&result.metrics[i] != headline) add_plots(i);
+  }
+  if (result.metrics.size() > kMostMetrics) {
+    section.paragraphs.push_back(fmt::format("Only the first {} of {} metrics are drawn.",
+                                             kMostMetrics, result.metrics.size()));
+  }
+  if (const auto roofline = roofline_plot(result)) section.plots.push_back(*roofline);
+  section.tables.push_back(metrics_table(result));
+  if (result.quality && !result.quality->quality.checks.empty()) {
+    section.tables.push_back(checks_table(result.quality->quality.checks));
+  }
+  return section;
+}
+
+}  // namespace harness

@@ -1,0 +1,149 @@
+// How runs that train to a target went.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "harness/base/text.hpp"
+#include "harness/report/page/html_groups.hpp"
+#include "harness/report/page/html_parts.hpp"
+#include "harness/report/report_lines.hpp"
+
+namespace harness {
+namespace {
+
+constexpr std::size_t kMostCurves = 40;
+
+const Metric* metric_of(const Result& run, const std::string& tag) {
+  for (const Metric& metric : run.metrics) {
+    if (metric.tag == tag) return &metric;
+  }
+  return nullptr;
+}
+
+const Metric* curve_of(const Result& run) {
+  return run.quality ? metric_of(run, "quality." + run.quality->quality.metric) : nullptr;
+}
+
+/// One of `runs` as a curve by epoch, or by seconds on the clock.
+PlotSeries series_of(const Result& run, const std::string& name, std::size_t colour, bool by_time) {
+  PlotSeries series{name, PlotStyle::kLine, colour, {}};
+  const Metric* curve = curve_of(run);
+  const Metric* elapsed = metric_of(run, "time.elapsed");
+  if (curve == nullptr || (by_time && elapsed == nullptr)) return series;
+  for (const Sample& sample : thin(curve->samples).kept) {
+    PlotPoint point{static_cast<double>(sample.step), plotted(*sample.value)};
+    point.label = fmt::format("epoch {}, seed {}", sample.step, run.seeds.run);
+    if (by_time) {
+      const auto at = std::find_if(elapsed->samples.begin(), elapsed->samples.end(),
+                                   [&](const Sample& one) { return one.step == sample.step; });
+      if (at == elapsed->samples.end() || !at->value || !(*at->value <= kLargestPlotted)) continue;
+      point.x = plotted(*at->value / 60);
+    }
+    series.points.push_back(point);
+  }
+  return series;
+}
+
+void add_row(PageTable& table, const ReportRun& run, const std::string& name, std::size_t place,
+             std::size_t count) {
+  const Result& result = run.result;
+  const TrainingReport& training = *result.training;
+  const double loss = [&] {
+    const Metric* metric = metric_of(result, "loss.total");
+    const bool known =
+        metric != nullptr && !metric->samples.empty() && metric->samples.back().value;
+    return known ? *metric->samples.back().value : std::nan("");
+  }();
+  PageCell quality{"none"};
+  if (result.quality && result.quality->quality.value) {
+    const double value = *result.quality->quality.value;
+    quality = {fmt::format("{:.4f}", value), value};
+  }
+  const ReportLine line = line_of(run);
+  table.rows.push_back(
+      {{line.started_at, {}, Tone::kPlain, is_detailed(place, count) ? run_id(place) : ""},
+       {name},
+       {std::to_string(result.seeds.run), static_cast<double>(result.seeds.run)},
+       {std::to_string(training.epochs), static_cast<double>(training.epochs)},
+       {format_quantity(training.seconds, "s"), training.seconds},
+       std::isfinite(loss) ? PageCell{fmt::format("{:.4f}", loss), loss} : PageCell{"-"},
+       quality,
+       {training.target_reached ? "reached" : "missed",
+        {},
+        training.target_reached ? Tone::kGood : Tone::kDoubt}});
+}
+
+PageSection group_section(const ReportData& data, const WorkGroup& group) {
+  PageSection section;
+  section.title = group.title;
+  PagePlot by_epoch;
+  PagePlot by_time;
+  PageTable table;
+  table.caption = "Runs";
+  table.columns = {{"started (UTC)"},      {"set-up"},
+                   {"seed", true},         {"epochs", true},
+                   {"on the clock", true}, {"last mean loss", true},
+                   {"quality", true},      {"target"}};
+  std::vector<SetUp> set_ups;
+  for (const auto& [set_up, places] : group.set_ups) set_ups.push_back(set_up);
+  const std::vector<std::string> names = set_up_names(set_ups);
+  std::set<double> targets;
+  std::string quality = "quality";
+  std::size_t total = 0;
+  for (std::size_t i = 0; i < group.set_ups.size(); ++i) {
+    const std::string name = group.set_ups.size() == 1 ? "run" : names[i];
+    for (const std::size_t place : group.set_ups[i].second) {
+      const ReportRun& run = data.runs[place];
+      if (!run.result.training) continue;
+      add_row(table, run, name, place, data.runs.size());
+      if (run.result.quality) {
+        quality = printable(run.result.quality->quality.metric, 60);
+        if (run.result.quality->target) targets.insert(*run.result.quality->target);
+      }
+      if (++total > kMostCurves) continue;
+      by_epoch.series.push_back(series_of(run.result, name, i, false));
+      by_time.series.push_back(series_of(run.result, name, i, true));
+    }
+  }
+  by_epoch.title = quality + " by epoch";
+  by_epoch.x.label = "epoch";
+  by_time.title = quality + " by time on the clock";
+  by_time.x.label = "minutes";
+  for (PagePlot* plot : {&by_epoch, &by_time}) {
+    plot->y.label = quality;
+    plot->description =
+        "One curve per run, one colour per set-up. The table says how each run ended.";
+    if (total > kMostCurves) {
+      plot->description +=
+          fmt::format(" Only the first {} of {} runs are drawn.", kMostCurves, total);
+    }
+    std::erase_if(plot->series, [](const PlotSeries& one) { return one.points.empty(); });
+    // Targets of a run's own that nobody meant to reach would only squeeze the curves.
+    if (targets.size() == 1 && std::abs(*targets.begin()) <= kLargestPlotted) {
+      plot->marks.push_back({plotted(*targets.begin()), "target", true});
+    }
+    if (!plot->series.empty()) section.plots.push_back(std::move(*plot));
+  }
+  limit_rows(table);
+  section.tables.push_back(std::move(table));
+  return section;
+}
+
+}  // namespace
+
+PageSection training_section(const ReportData& data) {
+  PageSection section;
+  section.id = "training";
+  section.title = "Training to a target";
+  for (const WorkGroup& group : group_runs(data)) {
+    PageSection part = group_section(data, group);
+    if (part.tables.front().rows.empty()) continue;
+    part.id = fmt::format("training-{}", section.parts.size() + 1);
+    section.parts.push_back(std::move(part));
+  }
+  return section;
+}
+
+}  // namespace harness

@@ -1,0 +1,145 @@
+#include "harness/report/text/summary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/base/text.hpp"
+#include "harness/report/common_text.hpp"
+#include "harness/report/text/training_summary.hpp"
+
+namespace harness {
+namespace {
+
+constexpr std::size_t kColumns = 80;
+
+std::string interval_shown(const Interval& interval, const std::string& unit) {
+  if (!interval.low || !interval.high) return "no interval";
+  // The unit once, where it is the same: 5.987 .. 6.342 s.
+  std::string low = format_quantity(*interval.low, unit);
+  const std::string high = format_quantity(*interval.high, unit);
+  const std::size_t blank = low.find(' ');
+  if (blank != std::string::npos && high.ends_with(low.substr(blank))) low.resize(blank);
+  return fmt::format("{} .. {}", low, high);
+}
+
+// "412 GFLOP/s, 88 % peak" for a phase whose FLOPs or bytes are known.
+std::string rate_shown(const Result& result, const Metric& metric) {
+  static const std::string phase = "time.phase.";
+  if (!result.cost || metric.tag.rfind(phase, 0) != 0) return "";
+  const double seconds = metric.summary.median->center;
+  const auto against = [&](const std::map<std::string, double>& work, const std::string& peak_tag) {
+    const auto amount = work.find(metric.tag.substr(phase.size()));
+    for (const Peak& peak : result.peaks) {
+      if (amount == work.end() || seconds <= 0 || peak.tag != peak_tag) continue;
+      const double rate = amount->second / seconds;
+      std::string text = "  " + format_quantity(rate, peak.unit);
+      if (!peak.value) return text;
+      return text + fmt::format(", {:.0f} % peak", 100 * rate / peak.value->center);
+    }
+    return std::string();
+  };
+  const Cost& cost = result.cost->cost;
+  return against(cost.phase_flops, "fma." + cost.precision) +
+         against(cost.phase_bytes, "copy.bandwidth");
+}
+
+void add_metrics(std::string& text, const Result& result) {
+  std::size_t width = 26;
+  for (const Metric& metric : result.metrics) width = std::max(width, metric.tag.size());
+  width = std::min<std::size_t>(width, 60);
+  text += fmt::format("\n{:<{}} {:>16}  {:<26} {:>4}\n", "metric", width, "median", "95 % interval",
+                      "n");
+  const std::vector<std::string>* warnings = nullptr;
+  for (const Metric& metric : result.metrics) {
+    if (!metric.summary.median || (result.training && shown_by_epoch(metric.tag))) continue;
+    const Interval& median = *metric.summary.median;
+    text += fmt::format("{:<{}} {:>16}  {:<26} {:>4}{}\n", printable(metric.tag, width), width,
+                        format_quantity(median.center, metric.unit),
+                        interval_shown(median, metric.unit), metric.summary.n,
+                        rate_shown(result, metric));
+    if (metric.tag == "time.step") warnings = &metric.warnings;
+  }
+  if (warnings == nullptr) return;
+  for (const std::string& warning : *warnings) {
+    text += wrap("  note: " + printable(warning), kColumns, 8) + "\n";
+  }
+}
+
+void add_machine(std::string& text, const Result& result) {
+  for (const Peak& peak : result.peaks) {
+    const std::string row =
+        peak.value ? fmt::format("{:>16}  {}", format_quantity(peak.value->center, peak.unit),
+                                 printable(peak.method, 80))
+                   : "unknown: " + printable(peak.reason);
+    text += wrap(fmt::format("peak {:<21} {}", printable(peak.tag, 21), row), kColumns,
+                 peak.value ? 45 : 29) +
+            "\n";
+  }
+  if (result.cost) {
+    const CostReport& cost = *result.cost;
+    if (cost.cost.step_flops > 0) {
+      text += fmt::format("{:<26} {:>16}  forward {}, {} convolutions\n", "work per step",
+                          format_quantity(cost.cost.step_flops, "FLOP"),
+                          format_quantity(cost.cost.forward_flops, "FLOP"),
+                          cost.cost.convolution_calls);
+    } else {
+      text += fmt::format("{:<26} {:>16}  read or written at least\n", "traffic per step",
+                          format_quantity(cost.cost.step_bytes, "B"));
+    }
+    if (cost.achieved_flops_per_second) {
+      text += fmt::format(
+          "{:<26} {:>16}  {}\n", "achieved",
+          format_quantity(*cost.achieved_flops_per_second, "FLOP/s"),
+          cost.utilisation ? fmt::format("{:.1f} % of the measured peak", 100 * *cost.utilisation)
+                           : printable(cost.reason, 60));
+    }
+  }
+  if (result.memory.peak_bytes) {
+    text += fmt::format("{:<26} {:>16}\n", "peak memory",
+                        format_quantity(*result.memory.peak_bytes, "B"));
+  }
+}
+
+void add_quality(std::string& text, const Result& result) {
+  if (!result.quality) return;
+  const QualityReport& report = *result.quality;
+  const auto failed = std::count_if(report.quality.checks.begin(), report.quality.checks.end(),
+                                    [](const Check& check) { return !check.passed; });
+  std::string line = fmt::format(
+      "{:<26} {:>16}  {}", "quality: " + printable(report.quality.metric, 17),
+      report.quality.value ? fmt::format("{:.6g}", *report.quality.value) : "none",
+      report.target ? fmt::format("target {} {:.6g}: {}",
+                                  report.quality.direction == Direction::kHigher ? ">=" : "<=",
+                                  *report.target, report.passed.value_or(false) ? "met" : "MISSED")
+                    : "no target");
+  if (!report.quality.value) line += " (" + printable(report.quality.reason) + ")";
+  if (!report.quality.checks.empty()) {
+    const auto count = static_cast<long long>(report.quality.checks.size());
+    line += fmt::format(" ({}, {} failed)", format_count(count, "check"), failed);
+  }
+  text += wrap(line, kColumns, 45) + "\n";
+}
+
+}  // namespace
+
+std::string render_summary(const Result& result) {
+  std::string text = fmt::format(
+      "{} {} · tier {} · division {} · run {} of {}\n", printable(result.rules.workload, 40),
+      printable(result.rules.version, 16), printable(result.rules.tier, 16),
+      printable(result.rules.division, 16), result.identity.run_index, result.identity.run_count);
+  text += wrap(fmt::format("{} · seed {}", set_up_text(result.settings, result.kernels),
+                           result.seeds.run),
+               kColumns, 2) +
+          "\n";
+  text += data_text(result.dataset);
+  text += training_text(result);
+  add_metrics(text, result);
+  text += "\n";
+  add_machine(text, result);
+  add_quality(text, result);
+  text += verdict_text(result);
+  return text;
+}
+
+}  // namespace harness

@@ -1,0 +1,49 @@
+#include "harness/scenario/step_timer.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+namespace harness {
+
+double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+void StepTimer::phase_begin(const char* name) {
+  if (listener_ != nullptr) listener_->phase_begin(name);
+  begin_ = clock_();
+}
+
+void StepTimer::phase_end(const char* name) {
+  phases_[name] += clock_() - begin_;
+  if (listener_ != nullptr) listener_->phase_end(name);
+}
+
+StepRecord StepTimer::time_step(Workload& workload, double start) {
+  StepRecord step;
+  const double before = clock_();
+  StepStats stats = workload.step();
+  const double after = clock_();
+  step.seconds = after - before;
+  step.elapsed = after - start;
+  step.phases = std::exchange(phases_, {});
+  step.losses = std::move(stats.losses);
+  step.stages = std::move(stats.stages);
+  step.samples = stats.samples;
+  return step;
+}
+
+std::string non_finite_loss(const StepRecord& record) {
+  for (const auto& [name, loss] : record.losses) {
+    if (!std::isfinite(loss)) {
+      return fmt::format("loss '{}' is {} at step {}", name,
+                         std::isnan(loss) ? "not a number" : "infinite", record.step);
+    }
+  }
+  return {};
+}
+
+}  // namespace harness

@@ -1,0 +1,45 @@
+// The clock around one step and its phases.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "harness/scenario/observer.hpp"
+#include "harness/workload/workload.hpp"
+
+namespace harness {
+
+/// Seconds on a monotonic clock.
+using Clock = std::function<double()>;
+double steady_seconds();
+
+/// Times steps. A step pays two clock reads for itself and two for each phase, nothing else:
+/// observers run between steps.
+class StepTimer : public PhaseListener {
+ public:
+  /// `clock` outlives this.
+  explicit StepTimer(const Clock& clock) : clock_(clock) {}
+
+  void phase_begin(const char* name) override;
+  void phase_end(const char* name) override;
+
+  /// One step of `workload`, whose context has this as its listener. Fills what the clock and the
+  /// workload tell; `start` is when the first step began.
+  StepRecord time_step(Workload& workload, double start);
+  /// Hands the phases on, too; null: to nobody.
+  void tell(PhaseListener* listener) { listener_ = listener; }
+  /// Drops phases that were marked outside a step.
+  void forget() { phases_.clear(); }
+
+ private:
+  const Clock& clock_;
+  PhaseListener* listener_ = nullptr;
+  double begin_ = 0;
+  std::map<std::string, double> phases_;
+};
+
+/// "loss 'total' is not a number at step 3", or empty when all are finite.
+std::string non_finite_loss(const StepRecord& record);
+
+}  // namespace harness

@@ -1,0 +1,151 @@
+#include "harness/workload/ablation_rules.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "harness/base/error.hpp"
+#include "harness/base/text.hpp"
+
+namespace harness {
+namespace {
+
+using nlohmann::json;
+
+const VariantRule* find_variant(const std::vector<VariantRule>& variants, const std::string& name) {
+  const auto found = std::find_if(variants.begin(), variants.end(),
+                                  [&](const VariantRule& known) { return known.name == name; });
+  return found == variants.end() ? nullptr : &*found;
+}
+
+/// "pooled, bf16, focal-loss=custom": what differs from reference kernels is all that is named.
+std::string settings_text(const VariantSettings& settings) {
+  std::string text = settings.allocator + ", " + settings.precision;
+  for (const auto& [name, implementation] : settings.kernels) {
+    if (implementation != "reference") text += ", " + name + "=" + implementation;
+  }
+  return text;
+}
+
+void check_variants(const AblationRule& rule, const Ablation& ablation,
+                    std::vector<Violation>& violations) {
+  std::size_t next = 0;  // in the order of the rules
+  std::vector<std::string> before;
+  for (std::size_t i = 0; i < ablation.variants.size(); ++i) {
+    const Variant& variant = ablation.variants[i];
+    const std::string path = fmt::format("/variants/{}", i);
+    const VariantRule* known = find_variant(rule.variants, variant.name);
+    if (known == nullptr) {
+      violations.push_back({"variant", path + "/name", "a variant of the rules", variant.name, ""});
+      continue;
+    }
+    const auto place = static_cast<std::size_t>(known - rule.variants.data());
+    if (place < next) {
+      violations.push_back({"variant-order", path + "/name", "the order of the rules",
+                            "'" + variant.name + "' after one that follows it", ""});
+    }
+    next = place;
+    const std::string expected = settings_text(known->settings);
+    const std::string actual = settings_text(variant.settings);
+    if (expected != actual) {
+      violations.push_back({"variant-settings", path + "/settings", expected, actual, ""});
+    }
+    const std::string base = nearest_base(rule, variant.name, before);
+    if (base != variant.to_previous.to) {
+      violations.push_back({"variant-base", path + "/ratio_to_previous/to", "'" + base + "'",
+                            "'" + printable(variant.to_previous.to, 64) + "'", ""});
+    }
+    before.push_back(variant.name);
+  }
+}
+
+}  // namespace
+
+std::string nearest_base(const AblationRule& rule, const std::string& name,
+                         const std::vector<std::string>& measured) {
+  const VariantRule* variant = find_variant(rule.variants, name);
+  while (variant != nullptr && !variant->builds_on.empty()) {
+    const std::string& base = variant->builds_on;
+    if (std::find(measured.begin(), measured.end(), base) != measured.end()) return base;
+    variant = find_variant(rule.variants, base);
+  }
+  return {};
+}
+
+AblationRule ablation_rule_from_json(const json& document, const std::string& file) {
+  AblationRule rule;
+  rule.warmup_rounds = document.value("warmup_rounds", rule.warmup_rounds);
+  rule.rounds = document.value("rounds", rule.rounds);
+  rule.steps_per_turn = document.value("steps_per_turn", rule.steps_per_turn);
+  for (const json& item : document.at("variants")) {
+    VariantRule variant;
+    variant.name = item.at("name");
+    variant.summary = item.at("summary");
+    const std::string what = fmt::format("{}: variant '{}'", file, variant.name);
+    if (find_variant(rule.variants, variant.name) != nullptr) throw Error(what, "is there twice");
+    variant.settings = {"system", "fp32", {}};
+    if (!rule.variants.empty()) {
+      variant.builds_on = item.value("builds_on", rule.variants.back().name);
+      const VariantRule* base = find_variant(rule.variants, variant.builds_on);
+      if (base == nullptr) {
+        throw Error(what, fmt::format("builds on '{}', which does not stand before it",
+                                      printable(variant.builds_on, 64)));
+      }
+      variant.settings = base->settings;
+    } else if (item.contains("builds_on")) {
+      throw Error(what, "is the first one and builds on no other");
+    }
+    variant.settings.allocator = item.value("allocator", variant.settings.allocator);
+    variant.settings.precision = item.value("precision", variant.settings.precision);
+    if (item.contains("kernels")) {
+      for (const auto& [name, implementation] : item.at("kernels").items()) {
+        variant.settings.kernels[name] = implementation;
+      }
+    }
+    rule.variants.push_back(std::move(variant));
+  }
+  return rule;
+}
+
+bool set_by_variants(const std::string& path) {
+  constexpr std::array kOfVariants = {"/kernels", "/settings/effective/allocator",
+                                      "/settings/effective/precision"};
+  return std::any_of(kOfVariants.begin(), kOfVariants.end(),
+                     [&](const char* start) { return path.starts_with(start); });
+}
+
+std::vector<Constraint> shared_constraints(const std::vector<Constraint>& constraints) {
+  std::vector<Constraint> shared;
+  for (const Constraint& constraint : constraints) {
+    if (!set_by_variants(constraint.path)) shared.push_back(constraint);
+  }
+  return shared;
+}
+
+std::vector<Violation> check_rules(const Rules& rules, const Ablation& ablation,
+                                   const json& document) {
+  std::vector<Violation> violations;
+  if (rules.ablation) {
+    check_variants(*rules.ablation, ablation, violations);
+    const json& effective = ablation.settings.effective;
+    const std::int64_t warmup = effective.value("warmup_rounds", std::int64_t{0});
+    if (warmup < rules.ablation->warmup_rounds) {
+      violations.push_back({"warm-up", "/settings/effective/warmup_rounds",
+                            fmt::format("at least {}", rules.ablation->warmup_rounds),
+                            std::to_string(warmup), ""});
+    }
+  } else {
+    violations.push_back({"ablation", "/workload/rules_file", "a section 'ablation'", "none", ""});
+  }
+  if (rules.quality) {
+    for (std::size_t i = 0; i < ablation.variants.size(); ++i) {
+      check_quality(*rules.quality, ablation.variants[i].quality,
+                    fmt::format("/variants/{}/quality", i), violations);
+    }
+  }
+  check_constraints(shared_constraints(rules.valid), document, violations);
+  return violations;
+}
+
+}  // namespace harness

@@ -1,0 +1,212 @@
+#include "harness/workload/rules.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "harness/base/error.hpp"
+#include "harness/base/text.hpp"
+#include "harness/result/result_json.hpp"
+
+namespace harness {
+namespace {
+
+using nlohmann::json;
+
+bool holds(const Constraint& constraint, const json* actual) {
+  if (actual == nullptr || actual->is_null()) return false;
+  if (constraint.op == "present") return true;
+  if (constraint.op == "equals") return *actual == constraint.value;
+  if (constraint.op == "starts_with") {
+    return actual->is_string() && actual->get_ref<const std::string&>().starts_with(
+                                      constraint.value.get_ref<const std::string&>());
+  }
+  if (constraint.op == "one_of") {
+    return std::find(constraint.value.begin(), constraint.value.end(), *actual) !=
+           constraint.value.end();
+  }
+  if (!actual->is_number()) return false;
+  if (constraint.op == "at_least") return actual->get<double>() >= constraint.value.get<double>();
+  return actual->get<double>() <= constraint.value.get<double>();  // at_most
+}
+
+std::string expectation(const Constraint& constraint) {
+  if (constraint.op == "present") return "present";
+  if (constraint.op == "equals") return constraint.value.dump();
+  if (constraint.op == "starts_with") return "a text that begins with " + constraint.value.dump();
+  if (constraint.op == "one_of") return "one of " + constraint.value.dump();
+  return (constraint.op == "at_least" ? "at least " : "at most ") + constraint.value.dump();
+}
+
+const json* find(const json& document, const std::string& path) {
+  const json::json_pointer pointer(path);
+  try {
+    return document.contains(pointer) ? &document.at(pointer) : nullptr;
+  } catch (const json::exception&) {
+    return nullptr;  // the index of a list that is beyond any number, say
+  }
+}
+
+/// The tier, or what was asked for in its place: a departure, which makes the division open.
+Tier length_of(const Tier& tier, const Settings& settings) {
+  Tier length = tier;
+  if (!settings.requested.contains("steps") && !settings.requested.contains("min_seconds")) {
+    return length;
+  }
+  length.min_steps = settings.effective.value("min_steps", tier.min_steps);
+  length.min_seconds = settings.effective.value("min_seconds", tier.min_seconds);
+  return length;
+}
+
+void check_lengths(const Tier& tier, const Result& result, std::vector<Violation>& violations) {
+  if (tier.trains_to_target()) return;  // the quality target says when it was long enough
+  const Tier length = length_of(tier, result.settings);
+  const Metric* steps = find_metric(result.metrics, "time.step");
+  if (steps == nullptr) {
+    violations.push_back({"steps-timed", "/metrics", "a metric time.step", "none",
+                          "run without interrupting the first steps"});
+    return;
+  }
+  std::int64_t timed = 0;
+  std::int64_t warmup = 0;
+  double seconds = 0;
+  for (const Sample& sample : steps->samples) {
+    warmup += sample.warmup ? 1 : 0;
+    if (sample.warmup || !sample.value) continue;
+    ++timed;
+    seconds += *sample.value;
+  }
+  const auto need = [&](const char* rule, double expected, double actual, const char* unit) {
+    if (actual >= expected) return;
+    violations.push_back({rule, "/metrics (time.step)",
+                          fmt::format("at least {} {}", expected, unit),
+                          fmt::format("{:.6g} {}", actual, unit),
+                          "let the run finish, or raise the tier's time limit with --tier"});
+  };
+  need("minimum-steps", static_cast<double>(length.min_steps), static_cast<double>(timed), "steps");
+  need("minimum-seconds", length.min_seconds, seconds, "s");
+  need("warm-up", static_cast<double>(length.warmup_steps), static_cast<double>(warmup), "steps");
+}
+
+}  // namespace
+
+const Tier& Rules::tier(const std::string& name) const {
+  const auto found = tiers.find(name);
+  if (found == tiers.end()) {
+    std::vector<std::string> names;
+    for (const auto& [known, ignored] : tiers) names.push_back(known);
+    throw Error("tier '" + printable(name) + "'", "unknown in " + file, did_you_mean(name, names));
+  }
+  if (!found->second.unavailable.empty()) {
+    throw Error("tier '" + name + "'", found->second.unavailable,
+                "choose another tier; 'harness list' shows them");
+  }
+  return found->second;
+}
+
+Rules Rules::in_tier(const std::string& name) const {
+  Rules effective = *this;
+  const auto found = tiers.find(name);
+  if (found == tiers.end()) return effective;
+  const TierOverrides& instead = found->second.instead;
+  if (instead.quality) effective.quality = instead.quality;
+  if (instead.closed) effective.closed = *instead.closed;
+  effective.mlperf_equivalent = instead.mlperf_equivalent.value_or(mlperf_equivalent);
+  return effective;
+}
+
+std::vector<Departure> find_departures(const std::vector<Constraint>& constraints,
+                                       const json& document, const std::string& only_below) {
+  std::vector<Departure> departures;
+  for (const Constraint& constraint : constraints) {
+    if (!constraint.path.starts_with(only_below)) continue;
+    const json* actual = find(document, constraint.path);
+    if (holds(constraint, actual)) continue;
+    departures.push_back({constraint.path, expectation(constraint),
+                          actual == nullptr ? "absent" : printable(actual->dump())});
+  }
+  return departures;
+}
+
+std::string target_misfit(const QualityRule& rule, double target) {
+  // At the worst end every model passes, at the best end or beyond hardly any or none.
+  if ((rule.lowest && target <= *rule.lowest) || (rule.highest && target >= *rule.highest)) {
+    return fmt::format("{} is no target for {}, which goes from {} to {}", target, rule.metric,
+                       rule.lowest ? json(*rule.lowest).dump() : "any",
+                       rule.highest ? json(*rule.highest).dump() : "any");
+  }
+  return {};
+}
+
+void check_quality(const QualityRule& rule, const std::optional<QualityReport>& report,
+                   const std::string& path, std::vector<Violation>& violations) {
+  const std::string expected = fmt::format(
+      "{} {} {}", rule.metric, rule.direction == Direction::kHigher ? "at least" : "at most",
+      report && report->target ? *report->target : rule.target);
+  if (!report || !report->quality.value) {
+    const std::string why = report ? report->quality.reason : "not evaluated";
+    violations.push_back({"quality-target", path + "/value", expected, why,
+                          report && !report->quality.checks.empty() ? "see the checks" : ""});
+    return;
+  }
+  if (report->quality.metric != rule.metric) {
+    violations.push_back({"quality-metric", path + "/metric", rule.metric,
+                          printable(report->quality.metric, 64), ""});
+  }
+  if (report->quality.direction != rule.direction) {
+    violations.push_back({"quality-direction", path + "/direction", to_text(rule.direction),
+                          to_text(report->quality.direction), ""});
+  }
+  if (report->passed.value_or(false)) return;
+  std::string hint = "a wrong model's speed does not count";
+  for (const Check& check : report->quality.checks) {
+    if (check.passed) continue;
+    hint = fmt::format("first failing check: {} expected {}, got {}", check.name, check.expected,
+                       check.actual);
+    break;
+  }
+  violations.push_back({"quality-target", path + "/value", expected,
+                        fmt::format("{:.6g}", *report->quality.value), hint});
+}
+
+void check_constraints(const std::vector<Constraint>& constraints, const json& document,
+                       std::vector<Violation>& violations) {
+  for (const Constraint& constraint : constraints) {
+    const json* actual = find(document, constraint.path);
+    if (holds(constraint, actual)) continue;
+    violations.push_back({constraint.rule, constraint.path, expectation(constraint),
+                          actual == nullptr ? "absent" : printable(actual->dump()),
+                          constraint.hint});
+  }
+}
+
+std::vector<Violation> check_rules(const Rules& rules, const Result& result, const json& document) {
+  std::vector<Violation> violations;
+  const auto tier = rules.tiers.find(result.rules.tier);
+  if (tier == rules.tiers.end()) {
+    violations.push_back(
+        {"tier", "/workload/tier", "a tier of " + rules.file, printable(result.rules.tier), ""});
+  } else {
+    check_lengths(tier->second, result, violations);
+  }
+  for (const std::string& tag : rules.finite_metrics) {
+    const Metric* metric = find_metric(result.metrics, tag);
+    if (metric == nullptr) {
+      violations.push_back({"metric-present", "/metrics", "a metric " + tag, "none", ""});
+      continue;
+    }
+    for (const Sample& sample : metric->samples) {
+      if (sample.value) continue;
+      violations.push_back(
+          {"finite-" + tag, fmt::format("/metrics ({}, step {})", tag, sample.step),
+           "a finite number", sample.reason, "lower the learning rate or look for a wrong kernel"});
+      break;
+    }
+  }
+  if (rules.quality) check_quality(*rules.quality, result.quality, "/quality", violations);
+  check_constraints(rules.valid, document, violations);
+  return violations;
+}
+
+}  // namespace harness

@@ -1,0 +1,165 @@
+// rules/NAME.json into Rules.
+#include <fmt/format.h>
+
+#include <mutex>
+#include <utility>
+
+#include "harness/base/error.hpp"
+#include "harness/base/files.hpp"
+#include "harness/base/hash.hpp"
+#include "harness/base/text.hpp"
+#include "harness/result/json_reader.hpp"
+#include "harness/result/schema.hpp"
+#include "harness/workload/ablation_rules.hpp"
+#include "harness/workload/rules.hpp"
+
+namespace harness {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kLargestRulesFile = 1 << 20;
+
+// What the schema does not say of a constraint; empty when all is well.
+std::string misfit(const Constraint& constraint) {
+  const std::string& op = constraint.op;
+  const json& value = constraint.value;
+  const auto needs = [&](const char* what) {
+    return fmt::format("value: op {} needs {}, not {}", op, what, printable(value.dump(), 60));
+  };
+  if ((op == "at_least" || op == "at_most") && !value.is_number()) return needs("a number");
+  if (op == "starts_with" && !value.is_string()) return needs("a text");
+  if (op == "one_of" && (!value.is_array() || value.empty())) return needs("a list of values");
+  if (op == "equals" && value.is_null()) return needs("a value");
+  if (op == "present" && !value.is_null()) return needs("no value");
+  try {
+    const json::json_pointer pointer(constraint.path);
+  } catch (const json::exception&) {
+    return fmt::format("path: '{}' is no JSON pointer", printable(constraint.path));
+  }
+  return {};
+}
+
+/// `what` begins with the place in the file.
+[[noreturn]] void refuse(const std::string& file, const std::string& what) {
+  throw Error(printable(file), printable(what, 1000),
+              "mend the file; rules/README.md describes each field");
+}
+
+/// The list `key` of `document`, which stands at `where` in the file.
+std::vector<Constraint> constraints_from_json(const json& document, const char* key,
+                                              const std::string& where, const std::string& file) {
+  std::vector<Constraint> constraints;
+  if (!document.contains(key)) return constraints;
+  for (const json& item : document.at(key)) {
+    constraints.push_back({item.at("rule"), item.at("path"), item.at("op"),
+                           item.value("value", json()), item.value("hint", "")});
+    const std::string trouble = misfit(constraints.back());
+    if (trouble.empty()) continue;
+    refuse(file, fmt::format("{}/{}/{}/{}", where, key, constraints.size() - 1, trouble));
+  }
+  return constraints;
+}
+
+std::optional<QualityRule> quality_from_json(const json& document, const std::string& where,
+                                             const std::string& file) {
+  if (!document.contains("quality")) return std::nullopt;
+  const json& object = document.at("quality");
+  QualityRule rule{object.at("metric"),
+                   object.at("direction") == "higher" ? Direction::kHigher : Direction::kLower,
+                   object.at("target"),
+                   {},
+                   {}};
+  if (object.contains("lowest")) rule.lowest = object.at("lowest").get<double>();
+  if (object.contains("highest")) rule.highest = object.at("highest").get<double>();
+  const std::string trouble = target_misfit(rule, rule.target);
+  if (!trouble.empty()) refuse(file, where + "/quality/target: " + trouble);
+  return rule;
+}
+
+Tier tier_from_json(const json& document, const std::string& where, const std::string& file) {
+  Tier tier;
+  tier.summary = document.value("summary", "");
+  tier.unavailable = document.value("unavailable", "");
+  tier.batch_size = document.value("batch_size", tier.batch_size);
+  tier.any_batch_size = document.value("any_batch_size", tier.any_batch_size);
+  tier.max_epochs = document.value("max_epochs", tier.max_epochs);
+  tier.checkpoint_seconds = document.value("checkpoint_seconds", tier.checkpoint_seconds);
+  tier.warmup_steps = document.value("warmup_steps", tier.warmup_steps);
+  tier.min_steps = document.value("min_steps", tier.min_steps);
+  tier.min_seconds = document.value("min_seconds", tier.min_seconds);
+  tier.max_seconds = document.value("max_seconds", tier.max_seconds);
+  tier.runs = document.value("runs", tier.runs);
+  if (document.contains("seed")) tier.seed = document.at("seed").get<std::uint32_t>();
+  tier.instead.quality = quality_from_json(document, where, file);
+  if (document.contains("mlperf_equivalent")) {
+    tier.instead.mlperf_equivalent = document.at("mlperf_equivalent").get<bool>();
+  }
+  if (document.contains("closed")) {
+    tier.instead.closed = constraints_from_json(document, "closed", where, file);
+  }
+  for (const char* key : {"warmup_steps", "min_steps", "min_seconds"}) {
+    if (!tier.trains_to_target() || !document.contains(key)) continue;
+    refuse(file, fmt::format("{}/{}: has no meaning together with max_epochs", where, key));
+  }
+  return tier;
+}
+
+}  // namespace
+
+Rules load_rules(const std::filesystem::path& home, const std::string& workload) {
+  const std::filesystem::path path = home / "rules" / (workload + ".json");
+  std::string content = read_file(path, kLargestRulesFile);
+  // Thousands of results may be judged in one call, most of them by the same few files.
+  static std::mutex mutex;
+  static std::map<std::string, std::pair<std::string, Rules>> known;  // path -> text, rules
+  const std::lock_guard<std::mutex> lock(mutex);
+  const auto entry = known.find(path.string());
+  if (entry != known.end() && entry->second.first == content) return entry->second.second;
+  Rules rules = parse_rules(content, home, workload);
+  known.insert_or_assign(path.string(), std::pair(std::move(content), rules));
+  return rules;
+}
+
+Rules parse_rules(const std::string& content, const std::filesystem::path& home,
+                  const std::string& workload) {
+  const std::filesystem::path path = home / "rules" / (workload + ".json");
+  const json document = parse_json(content, path.string());
+  const std::vector<SchemaProblem> problems =
+      validate_schema(document, home / "rules" / "rules.schema.json");
+  if (!problems.empty()) {
+    throw Error(
+        printable(path.string()),
+        fmt::format("breaks rules/rules.schema.json{}: {}",
+                    problems.front().path.empty() ? "" : " at " + printable(problems.front().path),
+                    problems.front().reason),
+        "mend the file; rules/README.md describes each field");
+  }
+  if (document.at("workload") != workload) {
+    throw Error(printable(path.string()),
+                "its field 'workload' says " + printable(document.at("workload").dump()),
+                "name the file after the workload");
+  }
+  Rules rules;
+  rules.workload = workload;
+  rules.version = document.at("version");
+  rules.summary = document.at("summary");
+  rules.file = "rules/" + workload + ".json";
+  rules.sha256 = sha256_hex(content);
+  rules.mlperf_equivalent = document.at("mlperf_equivalent");
+  rules.default_tier = document.at("default_tier");
+  rules.defaults = document.at("defaults").get<std::map<std::string, std::string>>();
+  for (const auto& [name, tier] : document.at("tiers").items()) {
+    rules.tiers.emplace(name, tier_from_json(tier, "/tiers/" + name, path.string()));
+  }
+  rules.finite_metrics = document.at("finite_metrics").get<std::vector<std::string>>();
+  rules.quality = quality_from_json(document, "", path.string());
+  if (document.contains("ablation")) {
+    rules.ablation = ablation_rule_from_json(document.at("ablation"), rules.file);
+  }
+  rules.closed = constraints_from_json(document, "closed", "", path.string());
+  rules.valid = constraints_from_json(document, "valid", "", path.string());
+  return rules;
+}
+
+}  // namespace harness

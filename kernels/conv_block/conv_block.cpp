@@ -1,0 +1,38 @@
+#include "kernels/conv_block/conv_block.hpp"
+
+namespace harness::kernels {
+namespace {
+
+// The composition that eager PyTorch runs for torchvision's modules. What it does in place there is
+// in place here: after a norm the block owns its buffer, while nn.ReLU of the heads allocates.
+at::Tensor conv_block_reference(const ConvBlockArguments& arguments) {
+  at::Tensor out = at::conv2d(arguments.input, arguments.weight, arguments.bias,
+                              {arguments.stride, arguments.stride},
+                              {arguments.padding, arguments.padding}, {1, 1}, arguments.groups);
+  const FrozenBatchNorm* norm = arguments.norm;
+  if (norm != nullptr) {
+    const auto per_channel = [](const at::Tensor& values) { return values.reshape({1, -1, 1, 1}); };
+    const at::Tensor scale =
+        per_channel(norm->weight) * (per_channel(norm->running_var) + norm->eps).rsqrt();
+    const at::Tensor shift = per_channel(norm->bias) - per_channel(norm->running_mean) * scale;
+    out = out * scale + shift;
+  }
+  if (arguments.residual) out.add_(*arguments.residual);
+  if (!arguments.relu) return out;
+  return norm != nullptr || arguments.residual ? out.relu_() : out.relu();
+}
+
+}  // namespace
+
+Operator<ConvBlockFn>& conv_block_operator() {
+  static Operator<ConvBlockFn> instance{
+      "conv-block", "Convolution with bias or frozen batch norm, residual add and ReLU."};
+  return instance;
+}
+
+const Register<ConvBlockFn> registered_conv_block{
+    conv_block_operator(),
+    {"reference", "One ATen operator after another, as eager PyTorch runs it.",
+     conv_block_reference}};
+
+}  // namespace harness::kernels

@@ -1,0 +1,316 @@
+// `conv-block` implementations against double precision: values and all gradients.
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <catch2/catch.hpp>
+#include <optional>
+#include <string>
+
+#include "kernels/conv_block/conv_block.hpp"
+#include "kernels/runtime/allocator.hpp"
+#include "kernels/runtime/autocast.hpp"
+#include "kernels/runtime/threads.hpp"
+
+namespace kernels = harness::kernels;
+
+namespace {
+
+struct Case {
+  std::string name{};
+  int64_t batch = 1, in = 16, out = 16, height = 11, width = 7;
+  int64_t kernel = 3, stride = 1, padding = 1, groups = 1;
+  bool bias = false, norm = false, relu = false, residual = false;
+};
+
+struct Tensors {
+  at::Tensor input{}, weight{};
+  std::optional<at::Tensor> bias{}, residual{};
+  std::optional<kernels::FrozenBatchNorm> norm{};
+};
+
+int64_t output_extent(int64_t extent, const Case& c) {
+  return (extent + 2 * c.padding - c.kernel) / c.stride + 1;
+}
+
+// Values that bf16 holds exactly, so that a bf16 run errs by its arithmetic alone.
+at::Tensor values(at::IntArrayRef shape) {
+  return at::randn(shape).to(at::kBFloat16).to(at::kFloat);
+}
+
+Tensors make(const Case& c) {
+  at::manual_seed(11);
+  Tensors t;
+  t.input = values({c.batch, c.in, c.height, c.width}).contiguous(at::MemoryFormat::ChannelsLast);
+  t.weight = values({c.out, c.in / c.groups, c.kernel, c.kernel})
+                 .contiguous(at::MemoryFormat::ChannelsLast);
+  if (c.bias) t.bias = values({c.out});
+  if (c.norm) {
+    t.norm = {values({c.out}), values({c.out}), values({c.out}), values({c.out}).abs() + 0.5, 1e-5};
+  }
+  if (c.residual) {
+    t.residual = values({c.batch, c.out, output_extent(c.height, c), output_extent(c.width, c)})
+                     .contiguous(at::MemoryFormat::ChannelsLast);
+  }
+  return t;
+}
+
+Tensors as(const Tensors& from, at::ScalarType type) {
+  Tensors to = from;
+  const auto leaf = [type](const at::Tensor& tensor) {
+    return tensor.detach().to(type, false, true).set_requires_grad(true);
+  };
+  to.input = leaf(from.input);
+  to.weight = leaf(from.weight);
+  if (from.bias) to.bias = leaf(*from.bias);
+  if (from.residual) to.residual = leaf(*from.residual);
+  if (from.norm) {
+    to.norm = {from.norm->weight.to(type), from.norm->bias.to(type),
+               from.norm->running_mean.to(type), from.norm->running_var.to(type), from.norm->eps};
+  }
+  return to;
+}
+
+at::Tensor run(const char* implementation, const Case& c, const Tensors& t) {
+  return kernels::conv_block_operator().get(implementation)({.input = t.input,
+                                                             .weight = t.weight,
+                                                             .bias = t.bias,
+                                                             .norm = t.norm ? &*t.norm : nullptr,
+                                                             .stride = c.stride,
+                                                             .padding = c.padding,
+                                                             .groups = c.groups,
+                                                             .relu = c.relu,
+                                                             .residual = t.residual});
+}
+
+std::vector<at::Tensor> leaves(const Tensors& t) {
+  std::vector<at::Tensor> all{t.input, t.weight};
+  if (t.bias) all.push_back(*t.bias);
+  if (t.residual) all.push_back(*t.residual);
+  return all;
+}
+
+double relative_error(const at::Tensor& actual, const at::Tensor& expected) {
+  const at::Tensor wanted = expected.to(at::kDouble);
+  return (actual.to(at::kDouble) - wanted).norm().item<double>() /
+         std::max(1e-30, wanted.norm().item<double>());
+}
+
+// Largest relative error (l2) of the output and of each gradient against double precision.
+double worst_error(const char* implementation, const Case& c, bool bf16 = false) {
+  const Tensors made = make(c);
+  const Tensors exact = as(made, at::kDouble);
+  const Tensors tried = as(made, at::kFloat);
+  Case before_relu = c;
+  before_relu.relu = false;
+  const at::Tensor linear = run("reference", before_relu, exact);
+  const at::Tensor expected = c.relu ? linear.relu() : linear;
+  at::Tensor actual;
+  {
+    const kernels::AutocastScope autocast(bf16);
+    actual = run(implementation, c, tried);
+  }
+  at::Tensor upstream = values(expected.sizes()).contiguous(at::MemoryFormat::ChannelsLast);
+  // Next to the ReLU's edge rounding decides whether a gradient comes through; none goes there.
+  if (c.relu) upstream = upstream * (linear.abs() > (bf16 ? 0.5 : 1e-3));
+  const auto by_exact =
+      torch::autograd::grad({expected}, leaves(exact), {upstream.to(at::kDouble)});
+  const auto by_tried =
+      torch::autograd::grad({actual}, leaves(tried), {upstream.to(actual.scalar_type())});
+  double worst = relative_error(actual, expected);
+  for (size_t i = 0; i < by_exact.size(); ++i) {
+    worst = std::max(worst, relative_error(by_tried[i], by_exact[i]));
+  }
+  return worst;
+}
+
+std::vector<Case> cases() {
+  return {
+      {.name = "plain"},
+      {.name = "stem",
+       .batch = 2,
+       .in = 3,
+       .out = 64,
+       .height = 33,
+       .width = 31,
+       .kernel = 7,
+       .stride = 2,
+       .padding = 3,
+       .norm = true,
+       .relu = true},
+      {.name = "pointwise",
+       .in = 64,
+       .out = 24,
+       .kernel = 1,
+       .padding = 0,
+       .norm = true,
+       .relu = true},
+      {.name = "pointwise, stride 2",
+       .in = 32,
+       .out = 64,
+       .kernel = 1,
+       .stride = 2,
+       .padding = 0,
+       .norm = true},
+      {.name = "residual",
+       .batch = 2,
+       .in = 24,
+       .out = 40,
+       .kernel = 1,
+       .padding = 0,
+       .norm = true,
+       .relu = true,
+       .residual = true},
+      {.name = "residual without norm", .in = 16, .out = 32, .bias = true, .residual = true},
+      {.name = "4 a group", .in = 128, .out = 128, .groups = 32, .norm = true, .relu = true},
+      {.name = "8 a group",
+       .batch = 2,
+       .in = 256,
+       .out = 256,
+       .groups = 32,
+       .norm = true,
+       .relu = true},
+      {.name = "8 a group, stride 2",
+       .in = 256,
+       .out = 256,
+       .height = 10,
+       .stride = 2,
+       .groups = 32,
+       .norm = true,
+       .relu = true},
+      {.name = "16 a group", .in = 512, .out = 512, .groups = 32, .norm = true, .relu = true},
+      {.name = "16 a group, stride 2",
+       .in = 512,
+       .out = 512,
+       .stride = 2,
+       .groups = 32,
+       .norm = true,
+       .relu = true},
+      {.name = "32 a group",
+       .in = 1024,
+       .out = 1024,
+       .height = 5,
+       .width = 5,
+       .groups = 32,
+       .norm = true,
+       .relu = true},
+      {.name = "tower", .in = 256, .out = 256, .bias = true, .relu = true},
+      {.name = "logits, odd width", .in = 256, .out = 99, .bias = true},
+      {.name = "one by one map", .in = 32, .out = 32, .height = 1, .width = 1, .bias = true},
+      {.name = "few positions",
+       .batch = 2,
+       .in = 24,
+       .out = 136,
+       .height = 5,
+       .width = 6,
+       .bias = true,
+       .relu = true},
+      {.name = "few positions, stride 2, kernel 5",
+       .in = 12,
+       .out = 130,
+       .height = 12,
+       .width = 9,
+       .kernel = 5,
+       .stride = 2,
+       .padding = 2,
+       .norm = true,
+       .relu = true,
+       .residual = true},
+      {.name = "odd channels", .in = 5, .out = 7, .bias = true, .relu = true},
+      {.name = "bias and norm", .in = 8, .out = 8, .bias = true, .norm = true},
+  };
+}
+
+}  // namespace
+
+TEST_CASE("conv-block: values and gradients against double precision", "[conv-block]") {
+  for (const Case& c : cases()) {
+    for (const char* implementation : {"reference", "custom"}) {
+      INFO(c.name << ", " << implementation);
+      CHECK(worst_error(implementation, c) < 1e-5);
+    }
+  }
+}
+
+TEST_CASE("conv-block in bf16 errs no more than eager bf16 does", "[conv-block]") {
+  for (const Case& c : cases()) {
+    const double reference = worst_error("reference", c, true);
+    const double custom = worst_error("custom", c, true);
+    INFO(c.name << ": reference " << reference << ", custom " << custom);
+    CHECK(reference < 0.02);
+    CHECK(custom < std::max(0.008, 1.5 * reference));
+  }
+}
+
+TEST_CASE("conv-block=custom takes any memory layout", "[conv-block]") {
+  const Case c{.name = "", .in = 24, .out = 16, .bias = true, .relu = true};
+  Tensors t = make(c);
+  const at::Tensor expected = run("custom", c, t);
+  t.input = t.input.contiguous();
+  CHECK(at::equal(run("custom", c, t), expected));
+  t.input = at::cat({t.input, t.input}, 3).slice(3, 0, t.input.size(3));
+  t.weight = t.weight.contiguous();
+  CHECK(at::equal(run("custom", c, t), expected));
+}
+
+TEST_CASE("conv-block=custom notices that a parameter or a norm has changed", "[conv-block]") {
+  const Case c{.name = "", .norm = true};
+  Tensors t = make(c);
+  const at::Tensor before = run("custom", c, t);
+  CHECK(at::equal(run("custom", c, t), before));
+  t.weight.mul_(2);
+  const at::Tensor after_weight = run("custom", c, t);
+  CHECK_THAT(relative_error(after_weight, run("reference", c, t)), Catch::WithinAbs(0, 1e-6));
+  t.norm->running_var.mul_(3);
+  CHECK_THAT(relative_error(run("custom", c, t), run("reference", c, t)),
+             Catch::WithinAbs(0, 1e-6));
+  CHECK(relative_error(after_weight, before) > 0.1);
+}
+
+TEST_CASE("conv-block=custom gives back the same bits, and the gradients asked for",
+          "[conv-block]") {
+  const Case c{.name = "", .in = 256, .out = 256, .groups = 32, .norm = true, .relu = true};
+  const Tensors t = as(make(c), at::kFloat);
+  const at::Tensor output = run("custom", c, t);
+  const at::Tensor upstream = at::ones_like(output);
+  const auto both = torch::autograd::grad({output}, {t.input, t.weight}, {upstream}, true);
+  CHECK(at::equal(upstream, at::ones_like(output)));  // nobody wrote into the caller's gradient
+  const auto only = torch::autograd::grad({output}, {t.input}, {upstream}, true);
+  CHECK(at::equal(both[0], only[0]));
+  const auto other = torch::autograd::grad({output}, {t.weight}, {upstream}, true);
+  CHECK(at::equal(both[1], other[0]));
+  CHECK(both[1].is_contiguous(at::MemoryFormat::ChannelsLast));
+  CHECK_THROWS_WITH(torch::autograd::grad({output}, {t.input}, {upstream}, true, true),
+                    Catch::Contains("second derivative"));
+}
+
+TEST_CASE("a frozen conv-block keeps nothing for a backward pass", "[conv-block]") {
+  kernels::use_allocator("pooled");
+  const Case c{
+      .name = "", .in = 64, .out = 64, .height = 64, .width = 64, .norm = true, .relu = true};
+  const Tensors t = make(c);
+  (void)run("custom", c, t);  // weights are prepared now
+  const auto before = kernels::memory_counters().current_bytes;
+  const at::Tensor output = run("custom", c, t);
+  CHECK_FALSE(output.requires_grad());
+  CHECK(kernels::memory_counters().current_bytes - before <=
+        static_cast<int64_t>(output.nbytes()) + 4096);
+  kernels::use_allocator("system");
+}
+
+TEST_CASE("conv-block=custom refuses shapes that make no sense", "[conv-block]") {
+  Case c{.name = "", .in = 16, .out = 16};
+  Tensors t = make(c);
+  c.groups = 3;
+  CHECK_THROWS_AS(run("custom", c, t), std::invalid_argument);
+  c.groups = 1;
+  c.kernel = 3;
+  t.input = t.input.slice(2, 0, 1).slice(3, 0, 1);
+  c.padding = 0;
+  CHECK_THROWS_AS(run("custom", c, t), std::invalid_argument);
+  c.padding = 1;
+  t.residual = at::zeros({1, 16, 5, 5});
+  CHECK_THROWS_AS(run("custom", c, t), std::invalid_argument);
+  t.residual.reset();
+  t.bias = at::zeros({4});
+  CHECK_THROWS_AS(run("custom", c, t), std::invalid_argument);
+}

@@ -1,0 +1,214 @@
+// Which variants an ablation measures: the ladder of the rules, and what of it can run.
+#include "harness/plan/ablation_plan.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "harness/base/error.hpp"
+#include "harness/base/files.hpp"
+#include "harness/measure/measure_ablation.hpp"
+#include "harness/workload/ablation_rules.hpp"
+#include "tests/support/sample_ablation.hpp"
+
+using namespace harness;  // NOLINT(google-build-using-namespace)
+using nlohmann::json;
+
+namespace {
+
+AblationRequest null_request(const std::vector<std::string>& variants = {}) {
+  AblationRequest request;
+  request.common.workload = "null";
+  request.variants = variants;
+  return request;
+}
+
+std::string refusal(const AblationRequest& request) {
+  try {
+    make_ablation_plan(request, home_folder());
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kUsage);
+    return error.what();
+  }
+  return "accepted";
+}
+
+std::string names(const AblationPlan& plan) {
+  std::string text;
+  for (const VariantPlan& variant : plan.variants) text += variant.name + " ";
+  return text;
+}
+
+AblationRule ladder(const char* variants) {
+  return ablation_rule_from_json({{"variants", json::parse(variants)}}, "rules/x.json");
+}
+
+}  // namespace
+
+TEST_CASE("each variant adds to the one it builds on", "[ablation-plan]") {
+  const AblationRule rule = ladder(R"([
+    {"name": "a", "summary": "s"},
+    {"name": "b", "summary": "s", "allocator": "pooled"},
+    {"name": "c", "summary": "s", "kernels": {"x": "custom"}},
+    {"name": "d", "summary": "s", "kernels": {"y": "custom"}, "precision": "bf16"},
+    {"name": "e", "summary": "s", "builds_on": "b", "precision": "bf16"},
+    {"name": "f", "summary": "s", "builds_on": "d", "kernels": {"x": "reference"}}])");
+  const auto settings = [&](std::size_t i) { return rule.variants.at(i).settings; };
+  CHECK(settings(0) == VariantSettings{"system", "fp32", {}});
+  CHECK(settings(1) == VariantSettings{"pooled", "fp32", {}});
+  CHECK(settings(2) == VariantSettings{"pooled", "fp32", {{"x", "custom"}}});
+  CHECK(settings(3) == VariantSettings{"pooled", "bf16", {{"x", "custom"}, {"y", "custom"}}});
+  CHECK(settings(4) == VariantSettings{"pooled", "bf16", {}});
+  CHECK(settings(5) == VariantSettings{"pooled", "bf16", {{"x", "reference"}, {"y", "custom"}}});
+  CHECK(rule.variants[0].builds_on.empty());
+  CHECK(rule.variants[3].builds_on == "c");
+  CHECK(rule.rounds >= 6);
+}
+
+TEST_CASE("a ladder that makes no sense is refused by name", "[ablation-plan]") {
+  CHECK_THROWS_WITH(ladder(R"([{"name": "a", "summary": ""}, {"name": "a", "summary": ""}])"),
+                    Catch::Contains("variant 'a': is there twice"));
+  CHECK_THROWS_WITH(ladder(R"([{"name": "a", "summary": "", "builds_on": "b"}])"),
+                    Catch::Contains("builds on no other"));
+  CHECK_THROWS_WITH(
+      ladder(R"([{"name": "a", "summary": ""}, {"name": "b", "summary": "", "builds_on": "c"}])"),
+      Catch::Contains("builds on 'c', which does not stand before it"));
+}
+
+TEST_CASE("the plan holds what can run and says what is left out and why", "[ablation-plan]") {
+  const AblationPlan plan = make_ablation_plan(null_request(), home_folder());
+  CHECK(names(plan) == "out-of-the-box pooled nothing bf16 bf16-reference ");
+  REQUIRE(plan.left_out.size() == 1);
+  CHECK(plan.left_out[0].name == "elsewhere");
+  CHECK_THAT(plan.left_out[0].reason, Catch::Contains("nothing=elsewhere cannot run on this"));
+  const VariantPlan& bf16 = plan.variants[3];
+  CHECK(bf16.builds_on == "nothing");
+  CHECK(bf16.plan.context.precision == "bf16");
+  CHECK(bf16.plan.context.allocator == "pooled");
+  CHECK(bf16.plan.context.kernels == KernelSet{{"nothing", "custom"}});
+  CHECK(plan.variants[4].builds_on == "pooled");
+  CHECK(plan.rounds == 6);
+  CHECK(bf16.plan.context.planned_steps == 7);
+  CHECK(plan.departures.empty());  // bf16 departs from what a closed run sets; a ladder may
+  CHECK(plan.requested == json{{"workload", "null"}});
+  CHECK(plan.effective["rounds"] == 6);
+  CHECK(plan.effective["steps_per_turn"] == 1);
+  CHECK_FALSE(plan.effective.contains("precision"));
+}
+
+TEST_CASE("a subset keeps the order of the rules, and builds on the nearest that is there",
+          "[ablation-plan]") {
+  AblationRequest request = null_request({"bf16-reference", "bf16", "out-of-the-box"});
+  const AblationPlan plan = make_ablation_plan(request, home_folder());
+  CHECK(names(plan) == "out-of-the-box bf16 bf16-reference ");
+  CHECK(plan.variants[0].builds_on.empty());
+  CHECK(plan.variants[1].builds_on == "out-of-the-box");
+  CHECK(plan.variants[2].builds_on == "out-of-the-box");
+  CHECK(plan.left_out.empty());  // nothing that was asked for
+  CHECK(plan.requested["variants"] == "bf16-reference,bf16,out-of-the-box");
+  const AblationPlan pair =
+      make_ablation_plan(null_request({"bf16-reference", "nothing"}), home_folder());
+  CHECK(pair.variants[1].builds_on.empty());
+}
+
+TEST_CASE("what cannot be planned is refused by name", "[ablation-plan]") {
+  CHECK_THAT(refusal(null_request({"poled"})), Catch::Contains("did you mean pooled?"));
+  CHECK_THAT(refusal(null_request({""})), Catch::Contains("--variants ''"));
+  CHECK_THAT(refusal(null_request({"pooled", "elsewhere"})),
+             Catch::Contains("--variants 'elsewhere': nothing=elsewhere cannot run"));
+  AblationRequest request = null_request();
+  request.rounds = 0;
+  CHECK_THAT(refusal(request), Catch::Contains("--rounds 0"));
+  request.rounds = 1001;
+  CHECK_THAT(refusal(request), Catch::Contains("too large: at most 1000"));
+  request = null_request();
+  request.common.batch_size = 0;
+  CHECK_THAT(refusal(request), Catch::Contains("--batch-size 0"));
+  request.common.workload = "nul";
+  CHECK_THAT(refusal(request), Catch::Contains("did you mean null?"));
+}
+
+TEST_CASE("fewer rounds, another batch and another seed are what was asked for",
+          "[ablation-plan]") {
+  AblationRequest request = null_request();
+  request.rounds = 3;
+  request.common.batch_size = 2;
+  request.common.seed = 9;
+  const AblationPlan plan = make_ablation_plan(request, home_folder());
+  REQUIRE(plan.departures.size() == 2);
+  CHECK(plan.departures[0].path == "/settings/effective/batch_size");
+  CHECK(plan.departures[1].path == "/settings/effective/rounds");
+  CHECK(plan.departures[1].expected == "at least 6");
+  CHECK(plan.requested ==
+        json{{"workload", "null"}, {"batch_size", 2}, {"seed", 9}, {"rounds", 3}});
+  for (const VariantPlan& variant : plan.variants) {
+    CHECK(variant.plan.context.seeds.run == 9);
+    CHECK(variant.plan.context.seeds.weights == plan.variants[0].plan.context.seeds.weights);
+    CHECK(variant.plan.context.batch_size == 2);
+  }
+}
+
+TEST_CASE("a missing part is named", "[ablation-plan]") {
+  WorkloadInfo info;
+  info.allocators = {"system"};
+  info.precisions = {"fp32"};
+  info.operators = {{"x", "", {{"reference", ""}, {"custom", "", "needs AVX-512"}}}};
+  CHECK(missing_part({"system", "fp32", {{"x", "reference"}}}, info).empty());
+  CHECK_THAT(missing_part({"pooled", "fp32", {}}, info), Catch::Contains("no allocator 'pooled'"));
+  CHECK_THAT(missing_part({"system", "bf16", {}}, info), Catch::Contains("no precision 'bf16'"));
+  CHECK_THAT(missing_part({"system", "fp32", {{"x", "fast"}}}, info),
+             Catch::Contains("operator x has no implementation 'fast'"));
+  CHECK_THAT(missing_part({"system", "fp32", {{"x", "custom"}}}, info),
+             Catch::Contains("x=custom cannot run on this machine: needs AVX-512"));
+  CHECK_THAT(missing_part({"system", "fp32", {{"y", "custom"}}}, info),
+             Catch::Contains("no operator y"));
+}
+
+TEST_CASE("an ablation is held against the ladder, the quality and the constraints",
+          "[ablation-plan]") {
+  Rules rules = load_rules(home_folder(), "null");
+  Ablation ablation = sample_ablation();
+  const auto broken = [&] {
+    json document = {{"hyperparameters", {{"classes", "3"}}}};
+    std::string text;
+    for (const Violation& violation : check_rules(rules, ablation, document)) {
+      text += violation.rule + " " + violation.path + "; ";
+    }
+    return text;
+  };
+  CHECK(broken().empty());
+  ablation.variants[1].settings.allocator = "system";
+  CHECK(broken() == "variant-settings /variants/1/settings; ");
+  ablation.variants[1].settings.allocator = "pooled";
+  std::swap(ablation.variants[2], ablation.variants[1]);
+  CHECK(broken() ==
+        "variant-base /variants/1/ratio_to_previous/to; variant-order /variants/2/name; ");
+  std::swap(ablation.variants[2], ablation.variants[1]);
+  ablation.variants[3].name = "other";
+  CHECK(broken() == "variant /variants/3/name; ");
+  ablation.variants[3].name = "bf16-reference";
+  ablation.variants[2].to_previous.to = "out-of-the-box";
+  CHECK(broken() == "variant-base /variants/2/ratio_to_previous/to; ");
+  ablation.variants[2].to_previous.to = "pooled";
+  ablation.variants[3].quality->quality.direction = Direction::kLower;
+  CHECK(broken() == "quality-direction /variants/3/quality/direction; ");
+  ablation.variants[3].quality->quality.direction = Direction::kHigher;
+  ablation.settings.effective["warmup_rounds"] = 0;
+  CHECK(broken() == "warm-up /settings/effective/warmup_rounds; ");
+  ablation.settings.effective["warmup_rounds"] = 2;
+  ablation.variants[2].quality->passed = false;
+  CHECK(broken() == "quality-target /variants/2/quality/value; ");
+  ablation.variants[2].quality.reset();
+  CHECK(broken() == "quality-target /variants/2/quality/value; ");
+  rules.quality.reset();
+  rules.valid = {{"classes", "/hyperparameters/classes", "equals", "4", ""},
+                 {"kernels", "/kernels/nothing", "equals", "custom", ""}};
+  CHECK(broken() == "classes /hyperparameters/classes; ");
+  rules.ablation.reset();
+  rules.valid.clear();
+  CHECK(broken() == "ablation /workload/rules_file; ");
+}
+
+TEST_CASE("variants of one allocator step in the same memory", "[ablation-plan]") {
+  CHECK(interleaved_memory({{"system", 1, 10}}) == 10);
+  CHECK(interleaved_memory({{"system", 1, 10}, {"pooled", 1, 8}, {"pooled", 1, 6}}) == 3 + 9 + 7);
+  CHECK(interleaved_memory({{"pooled", 4, 4}, {"pooled", 5, 5}}) == 9);
+}

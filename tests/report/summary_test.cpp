@@ -1,0 +1,58 @@
+// A run's result as text.
+#include "harness/report/text/summary.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "harness/check/result_parts.hpp"
+#include "tests/support/files_of_runs.hpp"
+#include "tests/support/sample_result.hpp"
+
+using namespace harness;  // NOLINT(google-build-using-namespace)
+
+TEST_CASE("a summary fits a terminal and no line ends in a blank", "[summary]") {
+  Result result = sample_result();
+  result.peaks[0].method = "AVX-512 multiply-add, 24 chains of 16 lanes in each of the threads";
+  result.peaks[1].reason = "the samples spread by 43 %, over 10 %";
+  result.metrics.push_back(sample_metric("throughput.samples", "samples/s", {1, 1, 0.1577, 0.167}));
+  const std::string text = render_summary(result);
+  CAPTURE(text);
+  CHECK(badly_set(text, 80) == std::vector<std::string>{});
+  CHECK_THAT(text, Catch::Contains("unknown: the samples spread by 43 %, over 10 %\n"));
+  CHECK_THAT(text, Catch::Contains("24 chains of\n"));
+}
+
+TEST_CASE("an interval names its unit once, and twice where they differ", "[summary]") {
+  Result result = sample_result();
+  result.metrics[0].summary.median = Interval{0.5, 0.25, 0.75, 0.95};
+  CHECK_THAT(render_summary(result), Catch::Contains("250.00 .. 750.00 ms"));
+  result.metrics[0].summary.median = Interval{0.5, 0.25, 1.5, 0.95};
+  CHECK_THAT(render_summary(result), Catch::Contains("250.00 ms .. 1.500 s"));
+}
+
+TEST_CASE("boxes that were dropped or clamped are told in one line", "[summary]") {
+  Result result = sample_result();
+  CHECK_THAT(render_summary(result), !Catch::Contains("boxes"));
+  result.dataset->details = {{"train_boxes", "90"},
+                             {"train_boxes_clamped", "12"},
+                             {"train_boxes_dropped_degenerate", "0"},
+                             {"eval_boxes_dropped_not_finite", "3"}};
+  CHECK_THAT(
+      render_summary(result),
+      Catch::Contains("\nboxes changed: 3 dropped not finite in eval, 12 clamped in train\n"));
+}
+
+TEST_CASE("behind mistrust the summary says what can still be used", "[summary]") {
+  Result result = sample_result();
+  result.status.recommendations.clear();
+  result.system["build"] = {{"type", "Debug"}};
+  judge_machine(result);
+  REQUIRE(result.status.mistrusted);
+  CHECK_THAT(result.status.recommendations.front(),
+             Catch::StartsWith("neither seconds nor ratios"));
+  const std::string text = render_summary(result);
+  CAPTURE(text);
+  const std::size_t mistrusted = text.find("MISTRUSTED");
+  const std::size_t left = text.find("neither seconds nor ratios can be used");
+  REQUIRE(left != std::string::npos);
+  CHECK(mistrusted < left);
+}

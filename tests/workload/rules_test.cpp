@@ -1,0 +1,208 @@
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <functional>
+
+#include "harness/base/error.hpp"
+#include "harness/base/files.hpp"
+#include "harness/result/result_json.hpp"
+#include "harness/stats/stats.hpp"
+#include "harness/workload/rules.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+using namespace harness;  // NOLINT(google-build-using-namespace)
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+// A home folder whose null rules are edited.
+class RulesFolder {
+ public:
+  explicit RulesFolder(const std::function<void(json&)>& edit) {
+    fs::create_directories(folder_ / "rules");
+    fs::copy(home_folder() / "rules" / "rules.schema.json", folder_ / "rules");
+    json rules = json::parse(read_file(home_folder() / "rules" / "null.json", 1 << 20));
+    edit(rules);
+    std::ofstream(folder_ / "rules" / "null.json") << rules;
+  }
+  Rules load() const { return load_rules(folder_.path(), "null"); }
+  std::string error() const {
+    try {
+      load();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+Result result_with_steps(int warmup, int timed, double seconds) {
+  Result result;
+  result.rules.tier = "quick";
+  Metric steps{"time.step", "s", Direction::kLower, "", {}, {}, {}};
+  Metric loss{"loss.total", "1", Direction::kNone, "", {}, {}, {}};
+  for (int i = 1; i <= warmup + timed; ++i) {
+    steps.samples.push_back({i, i <= warmup, seconds, ""});
+    loss.samples.push_back({i, i <= warmup, 1.0, ""});
+  }
+  result.metrics = {steps, loss};
+  QualityReport quality;
+  quality.quality = {"scripted-quality", Direction::kHigher, 1.0, "", {}};
+  quality.target = 0.5;
+  quality.passed = true;
+  result.quality = quality;
+  return result;
+}
+
+std::vector<std::string> broken(const Result& result) {
+  const Rules rules = load_rules(home_folder(), "null");
+  std::vector<std::string> names;
+  for (const Violation& violation : check_rules(rules, result, json::object())) {
+    names.push_back(violation.rule);
+  }
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("every rules file in the project loads", "[rules]") {
+  int count = 0;
+  for (const auto& entry : fs::directory_iterator(home_folder() / "rules")) {
+    const std::string name = entry.path().stem().string();
+    if (entry.path().extension() != ".json" || name.ends_with(".schema")) continue;
+    if (name.starts_with("mlperf-")) continue;  // rules of logs: log_check_test.cpp
+    if (name == "gate") continue;               // margins: gate_test.cpp
+    if (name == "checks") continue;             // of results: forged_kinds_test.cpp
+    const Rules rules = load_rules(home_folder(), name);
+    CHECK(rules.workload == name);
+    CHECK(rules.sha256.size() == 64);
+    CHECK(rules.tiers.count(rules.default_tier) == 1);
+    ++count;
+  }
+  CHECK(count >= 1);
+}
+
+TEST_CASE("a rules file that breaks its schema names the path and the reason", "[rules]") {
+  const auto error = [](const std::function<void(json&)>& edit) {
+    return RulesFolder(edit).error();
+  };
+  CHECK_THAT(error([](json& r) { r["tiers"]["quick"]["min_steps"] = -1; }),
+             Catch::Contains("/tiers/quick/min_steps"));
+  CHECK_THAT(error([](json& r) { r["surprise"] = 1; }), Catch::Contains("surprise"));
+  CHECK_THAT(error([](json& r) { r.erase("version"); }), Catch::Contains("version"));
+  CHECK_THAT(error([](json& r) { r["closed"][0]["op"] = "eval"; }), Catch::Contains("/closed/0"));
+  CHECK_THAT(error([](json& r) { r["workload"] = "other"; }),
+             Catch::Contains("name the file after the workload"));
+  CHECK_THAT(error([](json& r) { r = json::array(); }), Catch::Contains("rules.schema.json: "));
+  CHECK(error([](json&) {}) == "no error");
+}
+
+TEST_CASE("a constraint that could not be decided is refused with path and reason", "[rules]") {
+  const auto error = [](const char* key, const json& constraint) {
+    return RulesFolder([&](json& r) { r[key] = json::array({constraint}); }).error();
+  };
+  const auto with = [](const char* op, const json& value) {
+    json constraint = {{"rule", "r"}, {"path", "/a"}, {"op", op}};
+    if (!value.is_null()) constraint["value"] = value;
+    return constraint;
+  };
+  CHECK_THAT(error("closed", with("at_least", "x")),
+             Catch::Contains("null.json: /closed/0/value: op at_least needs a number, not \"x\""));
+  CHECK_THAT(error("valid", with("at_most", nullptr)), Catch::Contains("/valid/0/value"));
+  CHECK_THAT(error("valid", with("one_of", "x")), Catch::Contains("needs a list"));
+  CHECK_THAT(error("valid", with("one_of", json::array())), Catch::Contains("needs a list"));
+  CHECK_THAT(error("valid", with("equals", nullptr)), Catch::Contains("needs a value"));
+  CHECK_THAT(error("valid", with("present", 1)), Catch::Contains("needs no value"));
+  CHECK_THAT(error("closed", {{"rule", "r"}, {"path", "/settings/~9"}, {"op", "present"}}),
+             Catch::Contains("/closed/0/path: '/settings/~9' is no JSON pointer"));
+  CHECK(error("closed", with("at_least", 1)) == "no error");
+  CHECK(error("closed", with("one_of", {1, "x"})) == "no error");
+}
+
+TEST_CASE("a text may be held against its beginning", "[rules]") {
+  const std::vector<Constraint> constraints = {
+      {"weights", "/weights/0/sha256", "starts_with", "7cdf", ""}};
+  const auto departures = [&](const json& sha256) {
+    return find_departures(constraints, {{"weights", {{{"sha256", sha256}}}}});
+  };
+  CHECK(departures("7cdf4587").empty());
+  CHECK(departures(7).size() == 1);
+  REQUIRE(departures("07cdf").size() == 1);
+  CHECK(departures("07cdf")[0].expected == R"(a text that begins with "7cdf")");
+}
+
+TEST_CASE("a rules file that is no JSON is one clear error", "[rules]") {
+  const TemporaryFolder folder;
+  fs::create_directories(folder / "rules");
+  fs::copy(home_folder() / "rules" / "rules.schema.json", folder / "rules");
+  std::ofstream(folder / "rules" / "null.json") << "{\"workload\": ";
+  CHECK_THROWS_AS(load_rules(folder.path(), "null"), Error);
+  CHECK_THROWS_AS(load_rules(folder.path(), "missing"), Error);
+}
+
+TEST_CASE("unknown and unavailable tiers say what to do", "[rules]") {
+  const RulesFolder folder([](json& r) { r["tiers"]["standard"]["unavailable"] = "not yet"; });
+  const Rules rules = folder.load();
+  CHECK(rules.tier("quick").min_steps == 20);
+  CHECK_THROWS_WITH(rules.tier("quik"), Catch::Contains("did you mean quick?"));
+  CHECK_THROWS_WITH(rules.tier("standard"), Catch::Contains("not yet"));
+}
+
+TEST_CASE("a complete run breaks no rule", "[rules]") {
+  CHECK(broken(result_with_steps(2, 20, 0.01)).empty());
+}
+
+TEST_CASE("runs that are too short, or without warm-up, are named", "[rules]") {
+  CHECK(broken(result_with_steps(2, 19, 0.01)) == std::vector<std::string>{"minimum-steps"});
+  CHECK(broken(result_with_steps(1, 20, 0.01)) == std::vector<std::string>{"warm-up"});
+  Result standard = result_with_steps(10, 200, 0.001);
+  standard.rules.tier = "standard";
+  CHECK(broken(standard) == std::vector<std::string>{"minimum-seconds"});
+}
+
+TEST_CASE("losses must be there and finite", "[rules]") {
+  Result result = result_with_steps(2, 20, 0.01);
+  result.metrics[1].samples[5].value.reset();
+  result.metrics[1].samples[5].reason = "not a number";
+  CHECK(broken(result) == std::vector<std::string>{"finite-loss.total"});
+  result.metrics.pop_back();
+  CHECK(broken(result) == std::vector<std::string>{"metric-present"});
+}
+
+TEST_CASE("a missed or missing quality target is a violation", "[rules]") {
+  Result result = result_with_steps(2, 20, 0.01);
+  result.quality->passed = false;
+  CHECK(broken(result) == std::vector<std::string>{"quality-target"});
+  result.quality.reset();
+  CHECK(broken(result) == std::vector<std::string>{"quality-target"});
+  const Rules rules = load_rules(home_folder(), "null");
+  CHECK(check_rules(rules, result, json::object())[0].hint.empty());
+}
+
+TEST_CASE("the operators decide as they are named, and absent values never pass", "[rules]") {
+  const json document = {{"a", {{"n", 5}, {"s", "x"}, {"none", nullptr}}}};
+  const auto departs = [&](const char* path, const char* op, const json& value) {
+    return !find_departures({{"r", path, op, value, ""}}, document).empty();
+  };
+  CHECK_FALSE(departs("/a/n", "equals", 5));
+  CHECK(departs("/a/n", "equals", 6));
+  CHECK_FALSE(departs("/a/n", "at_least", 5));
+  CHECK(departs("/a/n", "at_least", 5.5));
+  CHECK_FALSE(departs("/a/n", "at_most", 5));
+  CHECK(departs("/a/n", "at_most", 4));
+  CHECK_FALSE(departs("/a/s", "one_of", {"y", "x"}));
+  CHECK(departs("/a/s", "one_of", {"y"}));
+  CHECK(departs("/a/s", "at_least", 1));
+  CHECK_FALSE(departs("/a/s", "present", nullptr));
+  CHECK(departs("/a/none", "present", nullptr));
+  CHECK(departs("/a/absent", "equals", 5));
+  CHECK(departs("/a/n/99999999999999999999", "present", nullptr));
+  const json list = {{"a", {1, 2}}};
+  for (const char* path : {"/a/99999999999999999999", "/a/-", "/a/01", "/a/x"}) {
+    CHECK_FALSE(find_departures({{"r", path, "present", nullptr, ""}}, list).empty());
+  }
+  CHECK(find_departures({{"r", "/a/n", "equals", 6, ""}}, document, "/b/").empty());
+}

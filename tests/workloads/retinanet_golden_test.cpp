@@ -1,0 +1,263 @@
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "harness/base/error.hpp"
+#include "harness/base/files.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "workloads/retinanet/golden.hpp"
+
+using namespace harness;
+using namespace harness::workloads;
+
+namespace {
+
+std::filesystem::path golden(const std::string& name) {
+  return std::filesystem::path(HARNESS_SOURCE_DIR) / "tests/golden" / name;
+}
+
+std::vector<std::string> failed(const std::vector<Check>& checks) {
+  std::vector<std::string> names;
+  for (const Check& check : checks) {
+    if (!check.passed) names.push_back(check.name);
+  }
+  return names;
+}
+
+using Names = std::vector<std::string>;
+
+GoldenSummary summary(const at::Tensor& tensor) {
+  const at::Tensor flat = tensor.detach().to(at::kDouble).contiguous().view(-1);
+  GoldenSummary result{flat.sum().item<double>(), std::sqrt(flat.square().sum().item<double>())};
+  for (int64_t i = 0; i < 6; ++i) {
+    const int64_t index = (2 * i + 1) * flat.numel() / 12;
+    result.samples.emplace_back(index, flat[index].item<double>());
+  }
+  return result;
+}
+
+// Makes `run` what is expected of `golden`: a case of our own, to alter one thing at a time.
+void expect(GoldenCase& golden, const GoldenRun& run) {
+  golden.classification_loss = run.classification_loss;
+  golden.box_loss = run.box_loss;
+  golden.classification_loss_after_adam = run.classification_loss_after_adam;
+  golden.box_loss_after_adam = run.box_loss_after_adam;
+  golden.anchors_per_image = run.anchors.size(0);
+  golden.logits = summary(run.logits);
+  golden.codes = summary(run.codes);
+  golden.anchors = summary(run.anchors);
+  for (auto& [name, gradient] : golden.gradients) gradient = summary(run.gradients.at(name));
+  golden.matched.clear();
+  golden.detections.clear();
+  for (size_t i = 0; i < run.matched.size(); ++i) {
+    const auto count = [&](const at::Tensor& mask) { return mask.sum().item<int64_t>(); };
+    const at::Tensor& matched = run.matched[i];
+    golden.matched.push_back({count(matched >= 0), count(matched == -1), count(matched == -2)});
+    const Detections& found = run.detections[i];
+    GoldenDetections detections{found.scores.size(0),
+                                found.scores.to(at::kDouble).sum().item<double>()};
+    for (int64_t k = 0; k < std::min<int64_t>(10, detections.count); ++k) {
+      GoldenDetection detection{.score = found.scores[k].item<float>(),
+                                .label = found.labels[k].item<int64_t>()};
+      for (int64_t j = 0; j < 4; ++j) detection.box[j] = found.boxes[k][j].item<float>();
+      detections.first.push_back(detection);
+    }
+    golden.detections.push_back(detections);
+  }
+}
+
+GoldenCase small_case() {
+  GoldenCase small = read_golden_file(golden("retinanet_b.json"));
+  small.height = 64;
+  small.width = 96;
+  small.images.resize(2);
+  return small;
+}
+
+GoldenTensor& tensor(GoldenCase& golden_case, const std::string& name) {
+  const auto found = std::find_if(golden_case.tensors.begin(), golden_case.tensors.end(),
+                                  [&](const GoldenTensor& t) { return t.name == name; });
+  REQUIRE(found != golden_case.tensors.end());
+  return *found;
+}
+
+std::string complaint(const std::function<void(nlohmann::json&)>& damage) {
+  const TemporaryFolder folder;
+  auto json = nlohmann::json::parse(read_file(golden("retinanet_b.json"), 1 << 24));
+  damage(json);
+  const auto path = folder / "golden.json";
+  std::ofstream(path) << json.dump();
+  try {
+    read_golden_file(path);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+std::string complaint_about(const std::string& content) {
+  const TemporaryFolder folder;
+  const auto path = folder / "golden.json";
+  std::ofstream(path) << content;
+  try {
+    read_golden_file(path);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("golden file a is verified in fp32", "[golden]") {
+  const std::vector<Check> checks = verify_golden(golden("retinanet_a.json"), {}, "fp32");
+  CHECK_THAT(failed(checks), Catch::Equals(Names{}));
+  // Losses; logits and codes; anchors; matches, gradients; Adam; 23 lines of detections an image.
+  CHECK(checks.size() == 2 + 4 + 4 + 2 * 3 + 2 * 78 + 2 + 2 * 23);
+}
+
+TEST_CASE("golden file b is verified in fp32: 10 classes, an image without boxes", "[golden]") {
+  CHECK_THAT(failed(verify_golden(golden("retinanet_b.json"), {}, "fp32")), Catch::Equals(Names{}));
+}
+
+TEST_CASE("golden file a is verified in bf16", "[golden]") {
+  CHECK_THAT(failed(verify_golden(golden("retinanet_a.json"), {}, "bf16")), Catch::Equals(Names{}));
+}
+
+TEST_CASE("golden file b is verified in bf16", "[golden]") {
+  CHECK_THAT(failed(verify_golden(golden("retinanet_b.json"), {}, "bf16")), Catch::Equals(Names{}));
+}
+
+TEST_CASE("verification fails on whatever is altered in the expected values", "[golden]") {
+  GoldenCase good = small_case();
+  const GoldenRun run = run_golden(good, {}, false);
+  expect(good, run);
+  REQUIRE_THAT(failed(compare_golden(good, run, "fp32")), Catch::Equals(Names{}));
+  const auto altered = [&](const std::function<void(GoldenCase&)>& alter) {
+    GoldenCase bad = good;
+    alter(bad);
+    return failed(compare_golden(bad, run, "fp32"));
+  };
+  CHECK(altered([](GoldenCase& c) { c.classification_loss *= 1 + 2e-5; }) ==
+        Names{"classification_loss"});
+  CHECK(altered([](GoldenCase& c) { c.box_loss = std::nan(""); }) == Names{"box_loss"});
+  CHECK(altered([](GoldenCase& c) { c.logits.samples[3].second += 1e-3; }) ==
+        Names{"cls_logits.samples"});
+  CHECK(altered([](GoldenCase& c) { c.logits.l2 *= 1 + 2e-6; }) == Names{"cls_logits.l2"});
+  CHECK(altered([](GoldenCase& c) { c.codes.samples[0].second -= 1e-4; }) ==
+        Names{"bbox_regression.samples"});
+  CHECK(altered([](GoldenCase& c) { c.anchors.samples[0].second += 1; }) ==
+        Names{"anchors.samples"});
+  CHECK(altered([](GoldenCase& c) { c.anchors.sum += 1; }) == Names{"anchors.sum"});
+  CHECK(altered([](GoldenCase& c) { c.matched[0].foreground += 1; }) ==
+        Names{"matched[0].foreground"});
+  CHECK(altered([](GoldenCase& c) { c.matched[1].background -= 1; }) ==
+        Names{"matched[1].background"});
+  const std::string name = "backbone.body.layer2.0.conv1.weight";
+  CHECK(altered([&](GoldenCase& c) { c.gradients.at(name).l2 *= 1.003; }) ==
+        Names{"gradient." + name + ".l2"});
+  CHECK(altered([&](GoldenCase& c) {
+          GoldenSummary& gradient = c.gradients.at(name);
+          gradient.samples[2].second += 0.06 * gradient.l2 / std::sqrt(256.0 * 256);
+        }) == Names{"gradient." + name + ".samples"});
+  CHECK(altered([](GoldenCase& c) { c.box_loss_after_adam *= 1.002; }) ==
+        Names{"after_one_adam_step.box_loss"});
+  CHECK(altered([](GoldenCase& c) { c.detections[0].count += 1; }) == Names{"detections[0].count"});
+  CHECK(altered([](GoldenCase& c) { c.detections[0].score_sum *= 1 + 2e-5; }) ==
+        Names{"detections[0].score_sum"});
+  REQUIRE_FALSE(good.detections[0].first.empty());
+  for (const auto& alter : std::vector<std::function<void(GoldenDetection&)>>{
+           [](GoldenDetection& d) { d.box[2] += 0.02; },
+           [](GoldenDetection& d) { d.score += 2e-5; },
+           [](GoldenDetection& d) { d.label = (d.label + 1) % 10; }}) {
+    CHECK(altered([&](GoldenCase& c) { alter(c.detections[0].first[0]); }) ==
+          Names{"detections[0].first.found"});
+  }
+  // Equal scores may change places.
+  CHECK(altered([](GoldenCase& c) {
+          auto& first = c.detections[0].first;
+          first[1].score = first[0].score;
+          std::swap(first[0], first[1]);
+        }).size() <= 1);
+}
+
+TEST_CASE("verification fails with other weights, in fp32 and bf16", "[golden]") {
+  GoldenCase good = small_case();
+  expect(good, run_golden(good, {}, false));
+  GoldenCase one_more = good;
+  tensor(one_more, "backbone.fpn.inner_blocks.1.bias").center += 1e-3;
+  const Names names = failed(compare_golden(good, run_golden(one_more, {}, false), "fp32"));
+  CHECK(std::count(names.begin(), names.end(), "cls_logits.l2") == 1);
+  CHECK(std::count(names.begin(), names.end(), "classification_loss") == 1);
+
+  CHECK_THAT(failed(compare_golden(good, run_golden(good, {}, true), "bf16")),
+             Catch::Equals(Names{}));
+  GoldenCase wrong = good;
+  tensor(wrong, "backbone.body.layer3.2.conv2.weight").bound *= 1.5;
+  CHECK_FALSE(failed(compare_golden(good, run_golden(wrong, {}, true), "bf16")).empty());
+}
+
+TEST_CASE("a case for another model is refused", "[golden]") {
+  GoldenCase bad = small_case();
+  tensor(bad, "head.regression_head.bbox_reg.bias").shape = {4};
+  CHECK_THROWS_WITH(run_golden(bad, {}, false), Catch::Contains("another shape"));
+  bad = small_case();
+  bad.tensors.pop_back();
+  CHECK_THROWS_WITH(run_golden(bad, {}, false), Catch::Contains("300 tensors"));
+  bad.tensors[0].name = "backbone.body.conv7.weight";
+  CHECK_THROWS_WITH(run_golden(bad, {}, false), Catch::Contains("conv7"));
+  CHECK_THROWS_AS(verify_golden(golden("retinanet_b.json"), {}, "fp16"), Error);
+}
+
+TEST_CASE("a golden file is taken for nothing but what it is", "[golden]") {
+  using Json = nlohmann::json;
+  CHECK(complaint([](Json&) {}) == "accepted");
+  CHECK_THROWS_AS(read_golden_file("/nonexistent.json"), Error);
+  CHECK(complaint_about("{\"format\": ") != "accepted");
+  CHECK(complaint_about("") != "accepted");
+  CHECK_THAT(complaint_about("[]"), Catch::Contains("is not an object"));
+  CHECK_THAT(complaint_about(std::string(100000, '[')), Catch::Contains("deep"));
+  CHECK(complaint_about("{\"format\": 1e999}") != "accepted");
+  CHECK_THAT(complaint([](Json& j) { j["format"] = "retinanet-golden/2"; }),
+             Catch::Contains("retinanet-golden/2"));
+  CHECK_THAT(complaint([](Json& j) { j["case"].erase("seed"); }), Catch::Contains("lacks 'seed'"));
+  CHECK_THAT(complaint([](Json& j) { j["case"]["num_classes"] = 1000000000; }),
+             Catch::Contains("case.num_classes"));
+  CHECK_THAT(complaint([](Json& j) { j["case"]["num_classes"] = "ten"; }),
+             Catch::Contains("not a whole number"));
+  CHECK_THAT(complaint([](Json& j) {
+               j["case"]["image_size"] = {4096, 4096};
+               j["case"]["num_classes"] = 4000;
+             }),
+             Catch::Contains("of memory"));
+  CHECK_THAT(complaint([](Json& j) {
+               j["case"]["image_size"] = {320, -1};
+             }),
+             Catch::Contains("case.image_size[1]"));
+  CHECK_THAT(complaint([](Json& j) { j["case"]["images"] = Json::array(); }),
+             Catch::Contains("is empty"));
+  CHECK_THAT(complaint([](Json& j) { j["case"]["images"][0]["labels"][0] = 10; }),
+             Catch::Contains("labels[0]"));
+  CHECK_THAT(complaint([](Json& j) { j["case"]["images"][0]["labels"].push_back(1); }),
+             Catch::Contains("another length"));
+  CHECK_THAT(complaint([](Json& j) {
+               j["case"]["images"][0]["boxes"][0] = {5, 5, 5, 9};
+             }),
+             Catch::Contains("no width"));
+  CHECK_THAT(complaint([](Json& j) { j["case"]["images"][0]["boxes"][0][0] = 1e30; }),
+             Catch::Contains("far outside"));
+  CHECK_THAT(complaint([](Json& j) { j["case"]["trainable"].erase(0); }),
+             Catch::Contains("case.trainable"));
+  CHECK_THAT(complaint([](Json& j) { j["expected"]["cls_logits"]["samples"][0][0] = 1LL << 50; }),
+             Catch::Contains("expected.cls_logits.samples[0][0]"));
+  CHECK_THAT(complaint([](Json& j) { j["expected"]["gradients"]["nothing"] = Json::object(); }),
+             Catch::Contains("not trained"));
+  CHECK_THAT(complaint([](Json& j) { j["expected"]["matched"].erase(0); }),
+             Catch::Contains("one entry per image"));
+  CHECK_THAT(complaint([](Json& j) { j["expected"]["box_loss"] = nullptr; }),
+             Catch::Contains("expected.box_loss is not a number"));
+}

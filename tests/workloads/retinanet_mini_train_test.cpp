@@ -1,0 +1,231 @@
+// End to end: the small RetinaNet trained from random weights with an evaluation after each epoch;
+// killed and resumed; and the full benchmark's tier `submission` on a folder of few pictures.
+#include <signal.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <thread>
+
+#include "harness/base/files.hpp"
+#include "tests/support/files_of_runs.hpp"
+#include "tests/support/process.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "workloads/data/image.hpp"
+
+using namespace harness;  // NOLINT(google-build-using-namespace)
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Pictures of 128x128 with a bright square each, in COCO's own layout.
+class CocoFolder {
+ public:
+  CocoFolder() {
+    add_split("train2017", "instances_train2017.json", 12);
+    add_split("val2017", "instances_val2017.json", 4);
+  }
+  std::string path() const { return folder_.path().string(); }
+  fs::path annotations(const char* split) const {
+    return folder_ / "annotations" / (std::string("instances_") + split + "2017.json");
+  }
+
+ private:
+  void add_split(const char* images, const char* annotations, int count) {
+    fs::create_directories(folder_ / images);
+    fs::create_directories(folder_ / "annotations");
+    json document = {
+        {"images", json::array()},
+        {"annotations", json::array()},
+        {"categories", {{{"id", 1}, {"name", "dark"}}, {{"id", 7}, {"name", "bright"}}}}};
+    for (int i = 0; i < count; ++i) {
+      const int left = 8 + 5 * i;
+      workloads::Image image{128, 128, std::vector<std::uint8_t>(std::size_t{128} * 128 * 3)};
+      const std::size_t shift = 7919 * static_cast<std::size_t>(i);
+      for (std::size_t k = 0; k < image.pixels.size(); ++k) {
+        image.pixels[k] = static_cast<std::uint8_t>(((k + shift) * 2654435761U) >> 26);
+      }
+      const auto first = static_cast<std::size_t>(left);
+      for (std::size_t y = 40; y < 90; ++y) {
+        for (std::size_t at = 3 * (y * 128 + first); at < 3 * (y * 128 + first + 40); ++at) {
+          image.pixels[at] = i % 2 == 0 ? 250 : 90;
+        }
+      }
+      const std::string name = std::to_string(i) + ".png";
+      std::ofstream(folder_ / images / name, std::ios::binary) << workloads::encode_png(image);
+      document["images"].push_back(
+          {{"id", i}, {"file_name", name}, {"width", 128}, {"height", 128}});
+      document["annotations"].push_back({{"id", i + 1},
+                                         {"image_id", i},
+                                         {"category_id", i % 2 == 0 ? 7 : 1},
+                                         {"bbox", {left, 40, 40, 50}},
+                                         {"area", 2000},
+                                         {"iscrowd", 0}});
+    }
+    std::ofstream(folder_ / "annotations" / annotations) << document;
+  }
+
+  TemporaryFolder folder_;
+};
+
+std::vector<std::string> training(const char* workload, const CocoFolder& data, const fs::path& out,
+                                  const std::vector<std::string>& more) {
+  // One thread: tests run side by side, and threads that spin while they wait take long then.
+  std::vector<std::string> arguments = {
+      "run",          "--workload", workload, "--data", data.path(), "--out", out.string(),
+      "--batch-size", "2",          "--runs", "1",      "--threads", "1"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+json result_in(const fs::path& folder) {
+  const std::vector<fs::path> files = files_ending(folder, ".json");
+  REQUIRE(files.size() == 1);
+  return json::parse(read_file(files.front(), 64 << 20));
+}
+
+std::vector<std::string> losses_in(const fs::path& folder) {
+  std::vector<std::string> losses;
+  for (const json& line : lines_of(files_ending(folder, ".jsonl").at(0))) {
+    if (line["event"] == "step") losses.push_back(line["losses"].dump());
+  }
+  return losses;
+}
+
+std::vector<double> qualities_in(const json& result, const std::string& tag) {
+  std::vector<double> values;
+  for (const json& metric : result["metrics"]) {
+    if (metric["tag"] != tag) continue;
+    for (const json& sample : metric["samples"]) values.push_back(sample["value"]);
+  }
+  return values;
+}
+
+}  // namespace
+
+TEST_CASE("the small RetinaNet trains, evaluates after each epoch, and logs", "[train][mini]") {
+  const CocoFolder data;
+  const TemporaryFolder out;
+  const Outcome outcome = run_harness(training(
+      "retinanet-mini-train", data, out.path(),
+      {"--quality-target", "0.99", "--max-epochs", "3", "--precision", GENERATE("fp32", "bf16")}));
+  CAPTURE(outcome.out, outcome.err);
+  REQUIRE(outcome.code == 3);
+  const json result = result_in(out.path());
+  CHECK(result["status"]["state"] == "aborted");
+  CHECK(result["training"]["epochs"] == 3);
+  CHECK(result["training"]["samples"] == 36);
+  CHECK(result["hyperparameters"]["norm_calibration_images"] == "64");
+  const std::vector<double> quality = qualities_in(result, "quality.mAP");
+  REQUIRE(quality.size() == 3);
+  for (const double value : quality) CHECK((value >= 0 && value <= 1));
+  CHECK(qualities_in(result, "quality.ap_50").size() == 3);
+  CHECK(qualities_in(result, "time.evaluation").size() == 3);
+  const std::vector<std::string> losses = losses_in(out.path());
+  REQUIRE(losses.size() == 18);
+  const auto total = [&](std::size_t i) { return json::parse(losses[i])["total"].get<double>(); };
+  CHECK(total(16) + total(17) < total(0) + total(1));
+  const std::string log = read_file(files_ending(out.path(), ".log").at(0), 1 << 20);
+  CHECK_THAT(log, Catch::Contains(R"("key":"train_samples","value":12)"));
+  CHECK_THAT(log, Catch::Contains(R"("key":"eval_samples","value":4)"));
+  CHECK_THAT(log, Catch::Contains(R"("value":"retinanet-mini-train")"));
+  CHECK(run_harness({"check-log", files_ending(out.path(), ".log").at(0).string()}).code == 0);
+}
+
+TEST_CASE("a run without a target to train to measures steps of the small RetinaNet",
+          "[train][mini]") {
+  const CocoFolder data;
+  const TemporaryFolder out;
+  const Outcome outcome = run_harness(
+      training("retinanet-mini-train", data, out.path(), {"--tier", "quick", "--dry-run"}));
+  CAPTURE(outcome.err);
+  CHECK(outcome.code == 0);
+  CHECK(result_in(out.path())["quality"]["metric"] == "golden-parity");
+}
+
+TEST_CASE("killed at random moments, a resumed training has the same losses bit for bit",
+          "[train][mini][kill][long]") {
+  const CocoFolder data;
+  const std::vector<std::string> settings = {"--seed", "11",           "--quality-target",
+                                             "0.99",   "--max-epochs", "4"};
+  const TemporaryFolder whole;
+  const Outcome uninterrupted =
+      run_harness(training("retinanet-mini-train", data, whole.path(), settings));
+  REQUIRE(uninterrupted.code == 3);
+  const std::vector<std::string> expected = losses_in(whole.path());
+  REQUIRE(expected.size() == 24);
+  const json expected_result = result_in(whole.path());
+  std::mt19937 random(5);
+  int resumed = 0;
+  // Each takes some seconds; HARNESS_TEST_KILLS asks for another number than the suite's.
+  const char* kills = std::getenv("HARNESS_TEST_KILLS");
+  const int rounds = kills == nullptr ? 6 : std::max(6, std::atoi(kills));
+  for (int round = 0; round < rounds; ++round) {
+    const TemporaryFolder out;
+    Process process(training("retinanet-mini-train", data, out.path(), settings));
+    wait_for_first_step(out.path());
+    std::this_thread::sleep_for(std::chrono::milliseconds(random() % 500));
+    process.signal(round % 3 == 0 ? SIGINT : SIGKILL);
+    process.wait();
+    if (!fs::exists(out / "series.state")) continue;  // it was over already
+    const Outcome outcome = run_harness({"run", "--resume", out.path().string()});
+    CAPTURE(round, outcome.out, outcome.err);
+    REQUIRE(outcome.code == 3);
+    const json result = result_in(out.path());
+    CHECK(qualities_in(result, "quality.mAP") == qualities_in(expected_result, "quality.mAP"));
+    CHECK(qualities_in(result, "loss.total") == qualities_in(expected_result, "loss.total"));
+    if (result["training"]["resumed"].empty()) continue;
+    ++resumed;
+    CHECK(losses_in(out.path()) == expected);
+  }
+  CHECK(resumed >= rounds / 4);
+}
+
+TEST_CASE("the full benchmark trains to a target on a COCO folder", "[train][submission][long]") {
+  const CocoFolder data;
+  const TemporaryFolder out;
+  const Outcome outcome = run_harness(
+      training("retinanet-train", data, out.path(),
+               {"--tier", "submission", "--set", "image-size=128x128", "--max-epochs", "2"}));
+  CAPTURE(outcome.out, outcome.err);
+  REQUIRE(outcome.code == 3);
+  const json result = result_in(out.path());
+  CHECK(result["training"]["epochs"] == 2);
+  CHECK(result["quality"]["metric"] == "mAP");
+  CHECK(result["quality"]["target"] == 0.34);
+  CHECK(result["workload"]["division"] == "open");
+  CHECK(result["workload"]["mlperf_equivalent"] == false);
+  std::vector<std::string> departures;
+  for (const json& departure : result["workload"]["departures"]) {
+    departures.push_back(departure["path"]);
+  }
+  for (const char* path : {"/data/name", "/data/details/train_images", "/weights/0/sha256",
+                           "/settings/effective/set/image-size"}) {
+    CHECK(std::count(departures.begin(), departures.end(), path) == 1);
+  }
+  // MLPerf leaves the batch size to the submitter.
+  CHECK(std::count(departures.begin(), departures.end(), "/settings/effective/batch_size") == 0);
+  CHECK(run_harness({"check-log", files_ending(out.path(), ".log").at(0).string()}).code == 0);
+}
+
+TEST_CASE("an evaluation split without a box is refused before anything is trained",
+          "[train][mini]") {
+  const CocoFolder data;
+  json document = json::parse(read_file(data.annotations("val"), 1 << 20));
+  SECTION("no boxes") { document["annotations"] = json::array(); }
+  SECTION("no pictures") {
+    document["annotations"] = json::array();
+    document["images"] = json::array();
+  }
+  std::ofstream(data.annotations("val")) << document;
+  const TemporaryFolder out;
+  const Outcome outcome = run_harness(training("retinanet-mini-train", data, out.path(), {}));
+  CHECK(outcome.code == 1);
+  REQUIRE(error_lines(outcome).size() == 1);
+  CHECK_THAT(error_lines(outcome).front(), Catch::Contains("images") || Catch::Contains("box"));
+  CHECK(files_ending(out.path(), ".state").empty());
+}

@@ -1,0 +1,98 @@
+#include "workloads/retinanet/detection_evaluation.hpp"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "harness/base/error.hpp"
+#include "harness/base/text.hpp"
+#include "workloads/data/prefetcher.hpp"
+#include "workloads/retinanet/detection_batches.hpp"
+
+namespace harness::workloads {
+namespace {
+
+/// The split's name for messages: its folder of images.
+std::string shown(const AnnotationSet& set) { return printable(set.image_folder.string()); }
+
+Batch prepare_image(const AnnotationSet& set, std::size_t index, const RetinaNetConfig& config) {
+  decode_on_one_thread();
+  const at::NoGradGuard no_grad;
+  return transform({load_sample(set, index, false).image}, {}, config.height, config.width);
+}
+
+}  // namespace
+
+std::vector<CocoGroundTruth> coco_ground_truth(const AnnotationSet& set) {
+  std::vector<CocoGroundTruth> ground_truth;
+  ground_truth.reserve(set.ground_truth.size());
+  for (const GroundTruthBox& box : set.ground_truth) {
+    ground_truth.push_back({.image_id = set.images.at(box.image).id,
+                            .category_id = box.label,
+                            .box = {box.x, box.y, box.width, box.height},
+                            .area = box.area,
+                            .crowd = box.crowd});
+  }
+  if (std::all_of(ground_truth.begin(), ground_truth.end(),
+                  [](const CocoGroundTruth& target) { return target.crowd; })) {
+    throw Error(shown(set), "the evaluation split has no box that counts",
+                "evaluation needs annotated boxes that are no crowds");
+  }
+  return ground_truth;
+}
+
+std::vector<CocoDetection> coco_detections(const Detections& found, std::int64_t image_id) {
+  const at::Tensor boxes = found.boxes.to(at::kDouble).contiguous();
+  const at::Tensor scores = found.scores.to(at::kDouble).contiguous();
+  const at::Tensor labels = found.labels.contiguous();
+  const double* box = boxes.const_data_ptr<double>();
+  std::vector<CocoDetection> detections;
+  detections.reserve(static_cast<std::size_t>(labels.size(0)));
+  for (std::int64_t i = 0; i < labels.size(0); ++i, box += 4) {
+    detections.push_back({.image_id = image_id,
+                          .category_id = labels.const_data_ptr<std::int64_t>()[i],
+                          .box = {box[0], box[1], box[2] - box[0], box[3] - box[1]},
+                          .score = scores.const_data_ptr<double>()[i]});
+  }
+  return detections;
+}
+
+CocoMetrics evaluate_detections(const RetinaNet& model, const AnnotationSet& set,
+                                const EvaluationOptions& options, const WorkloadContext& context) {
+  if (options.batch_size < 1) throw std::invalid_argument("evaluation in batches of no image");
+  if (set.images.empty()) throw Error(shown(set), "the evaluation split has no images");
+  const std::vector<CocoGroundTruth> ground_truth = coco_ground_truth(set);
+
+  const std::size_t count = set.images.size();
+  const auto batch_size = static_cast<std::size_t>(options.batch_size);
+  PrefetchLimits limits;
+  limits.threads = options.workers;
+  limits.depth = 2 * batch_size + static_cast<std::size_t>(std::max(options.workers, 0));
+  Prefetcher<Batch> images(
+      count, [&](std::size_t i) { return prepare_image(set, i, model.config()); }, limits,
+      [](const Batch& one) { return one.images.nbytes(); });
+
+  std::vector<CocoDetection> detections;
+  for (std::size_t done = 0; done < count;) {
+    context.interrupted();
+    context.progress("evaluating", static_cast<std::int64_t>(done),
+                     static_cast<std::int64_t>(count));
+    std::vector<Batch> parts;
+    while (parts.size() < std::min(batch_size, count - done)) {
+      parts.push_back(images.next(context.interrupted).value());
+    }
+    for (const Detections& found : model.detect_batch(join_batches(std::move(parts)))) {
+      const std::vector<CocoDetection> more = coco_detections(found, set.images[done++].id);
+      detections.insert(detections.end(), more.begin(), more.end());
+    }
+  }
+  context.progress("evaluating", static_cast<std::int64_t>(count),
+                   static_cast<std::int64_t>(count));
+  return evaluate_coco_boxes(ground_truth, detections);
+}
+
+}  // namespace harness::workloads

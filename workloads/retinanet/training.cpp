@@ -1,0 +1,311 @@
+#include "workloads/retinanet/training.hpp"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+
+#include "harness/base/error.hpp"
+#include "harness/base/hash.hpp"
+#include "harness/base/number.hpp"
+#include "harness/base/quality.hpp"
+#include "harness/base/text.hpp"
+#include "kernels/runtime/allocator.hpp"
+#include "kernels/runtime/threads.hpp"
+#include "workloads/retinanet/calibration.hpp"
+#include "workloads/retinanet/cost.hpp"
+#include "workloads/retinanet/detection_evaluation.hpp"
+#include "workloads/retinanet/golden.hpp"
+#include "workloads/torch/operator_infos.hpp"
+#include "workloads/torch/training_state.hpp"
+#include "workloads/torch/weights_loading.hpp"
+
+namespace harness::workloads {
+namespace {
+
+constexpr std::int64_t kLargestExtent = 4096;
+constexpr const char* kBuiltInGolden = "tests/golden/retinanet_b.json";
+constexpr const char* kDetectionMetric = "mAP";
+
+// No fmt in files that include LibTorch: it brings headers of another version than the library's.
+double positive_number(const std::map<std::string, std::string>& settings, const std::string& key,
+                       int most) {
+  const std::string& text = settings.at(key);
+  return number_in("--set " + key + "=" + printable(text), text, 0, most);
+}
+
+/// SHA-256 over all tensors in state-dict order, as they lie in memory when contiguous.
+std::string hash_of(const ParameterStore& parameters) {
+  Sha256 hash;
+  for (const Parameter& parameter : parameters.all()) {
+    const at::Tensor values = parameter.tensor.detach().contiguous();
+    hash.update(values.const_data_ptr(), values.nbytes());
+  }
+  return hash.hex();
+}
+
+bool detects(const WorkloadContext& context) { return context.quality_metric == kDetectionMetric; }
+
+}  // namespace
+
+WorkloadInfo training_info(const std::string& name, const std::string& summary,
+                           const std::string& image_size, const std::string& learning_rate,
+                           const std::string& warmup_epochs) {
+  return {name,
+          summary,
+          {"fp32", "bf16"},
+          kernels::allocator_names(),
+          {{"weights", "", "state dict saved by PyTorch: a backbone or the whole model", {}},
+           {"image-size", image_size, "HEIGHTxWIDTH the images are resized to", {}},
+           {"learning-rate", learning_rate, "Adam's rate after the warm-up", {}},
+           {"warmup-epochs", warmup_epochs, "epochs of linear warm-up", {}},
+           {"repeat-batch", "no", "train on the first batch again and again", {"no", "yes"}},
+           {"workers", "2", "threads that decode pictures ahead of the step", {}}},
+          operator_infos(),
+          {"retinanet-golden/1"},
+          true};
+}
+
+RetinaNetTraining::Settings RetinaNetTraining::parse_settings(
+    const std::map<std::string, std::string>& settings) const {
+  Settings parsed;
+  const std::string& size = settings.at("image-size");
+  const std::vector<std::string> parts = split(size, 'x');
+  const std::int64_t smallest = smallest_extent(spec_.architecture);
+  const auto extent = [&](std::size_t i) -> std::int64_t {
+    const auto value = i < parts.size() ? parse_integer(parts[i]) : std::nullopt;
+    if (parts.size() == 2 && value && *value >= smallest && *value <= kLargestExtent) return *value;
+    throw Error("--set image-size=" + printable(size),
+                "not HEIGHTxWIDTH with extents from " + std::to_string(smallest) + " to " +
+                    std::to_string(kLargestExtent),
+                "for example --set image-size=800x800");
+  };
+  parsed.height = extent(0);
+  parsed.width = extent(1);
+  parsed.learning_rate = positive_number(settings, "learning-rate", 10);
+  parsed.warmup_epochs = positive_number(settings, "warmup-epochs", 1000);
+  const std::string& workers = settings.at("workers");
+  parsed.workers =
+      static_cast<int>(integer_in("--set workers=" + printable(workers), workers, 1, 256));
+  parsed.repeat_batch = settings.at("repeat-batch") == "yes";
+  parsed.weights = settings.at("weights");
+  return parsed;
+}
+
+double RetinaNetTraining::estimate_memory(const WorkloadContext& context) {
+  settings_ = parse_settings(context.settings);
+  // The reference's matcher makes a matrix boxes x anchors; until the data is known, small ones.
+  std::size_t boxes = 32;
+  if (data_) {
+    for (const ImageRecord& image : data_->train.images) boxes = std::max(boxes, image.box_count);
+  }
+  if (context.kernels.at("matcher") != "reference") boxes = 0;
+  return retinanet_memory_bytes(context.batch_size, settings_.height, settings_.width,
+                                spec_.classes, static_cast<std::int64_t>(boxes),
+                                spec_.architecture);
+}
+
+double RetinaNetTraining::estimate_resident_memory(const WorkloadContext& /*context*/) {
+  return retinanet_resident_bytes(spec_.classes, spec_.architecture);
+}
+
+DataReport RetinaNetTraining::open_data(const WorkloadContext& context) {
+  Preparation preparation;
+  preparation.threads = context.threads;
+  preparation.progress = context.progress;
+  preparation.interrupted = context.interrupted;
+  data_ = std::make_shared<DataSource>(
+      context.data_dir.empty()
+          ? open_fashion_scenes(scene_set(spec_.scenes), spec_.classes, preparation)
+          : open_data_folder(context.data_dir, spec_.classes, preparation));
+  const std::string root = printable(data_->layout.root.string());
+  if (data_->train.images.empty()) throw Error(root, "has no training images");
+  if (detects(context)) {
+    if (data_->eval.images.empty()) throw Error(root, "has no evaluation images");
+    coco_ground_truth(data_->eval);  // refuses a split without a box before hours of training
+  }
+  if (static_cast<std::int64_t>(data_->train.images.size()) < context.batch_size) {
+    throw Error("training data",
+                std::to_string(data_->train.images.size()) + " images do not make one batch of " +
+                    std::to_string(context.batch_size),
+                "use a smaller --batch-size or more data");
+  }
+  DataReport report{data_->artifact, data_->layout.root};
+  report.train_samples = static_cast<std::int64_t>(data_->train.images.size());
+  report.eval_samples = static_cast<std::int64_t>(data_->eval.images.size());
+  return report;
+}
+
+bool RetinaNetTraining::share_data(const Workload& other) {
+  const auto* same = dynamic_cast<const RetinaNetTraining*>(&other);
+  if (same == nullptr) return false;
+  data_ = same->data_;
+  return true;
+}
+
+void RetinaNetTraining::build() {
+  model_.emplace(RetinaNetConfig{.num_classes = spec_.classes,
+                                 .height = settings_.height,
+                                 .width = settings_.width,
+                                 .bf16 = bf16(),
+                                 .kernels = context().kernels,
+                                 .architecture = spec_.architecture});
+  adam_step_ = kernels::optimizer_operator().select(context().kernels);
+  load_initial_weights();
+  adam_ = kernels::make_adam_state(model_->parameters().trainable());
+}
+
+void RetinaNetTraining::load_initial_weights() {
+  model_->parameters().set_initial_values(context().seeds.weights);
+  if (settings_.weights.empty()) {
+    weights_ = {"initial weights",
+                "seeded initialisation, seed " + std::to_string(context().seeds.weights),
+                hash_of(model_->parameters()),
+                {}};
+    return;
+  }
+  weights_ = load_weights(settings_.weights, model_->parameters().by_name()).artifact;
+}
+
+BatchOptions RetinaNetTraining::batch_options() const {
+  BatchOptions options{
+      context().batch_size,         settings_.height, settings_.width, context().seeds.data_order,
+      context().seeds.augmentation, settings_.workers};
+  options.start = iteration_ * context().batch_size;
+  return options;
+}
+
+void RetinaNetTraining::begin_training() {
+  if (spec_.calibration_images > 0 && settings_.weights.empty() && !resumed_) calibrate();
+  batches_.emplace(data_->train, batch_options());
+}
+
+// From pictures of their own draw: those of the first batches, which are seen again in training.
+void RetinaNetTraining::calibrate() {
+  BatchOptions options = batch_options();
+  options.batch_size = std::min<std::int64_t>(
+      spec_.calibration_images, static_cast<std::int64_t>(data_->train.images.size()));
+  DetectionBatches batches(data_->train, options);
+  calibrate_norms(*model_, batches.next(context().interrupted).images);
+}
+
+std::int64_t RetinaNetTraining::steps_per_epoch() const {
+  return static_cast<std::int64_t>(data_->train.images.size()) / context().batch_size;
+}
+
+Batch RetinaNetTraining::next_batch() {
+  if (!settings_.repeat_batch) return batches_->next(context().interrupted);
+  if (!repeated_) repeated_ = batches_->next(context().interrupted);
+  return *repeated_;
+}
+
+StepStats RetinaNetTraining::step() {
+  Batch batch;
+  {
+    const Phase phase = context().phase("data");
+    batch = next_batch();
+  }
+  std::optional<HeadOutputs> outputs;
+  {
+    const Phase phase = context().phase("forward");
+    outputs = model_->forward(batch.images);
+  }
+  std::optional<Losses> losses;
+  {
+    const Phase phase = context().phase("loss");
+    losses = model_->loss(*outputs, batch.targets);
+  }
+  const at::Tensor total = losses->total();
+  {
+    const Phase phase = context().phase("backward");
+    total.backward();
+    outputs.reset();
+  }
+  {
+    const Phase phase = context().phase("optimizer");
+    adam_step_(adam_, learning_rate().at(iteration_));
+    kernels::clear_gradients(adam_);
+  }
+  ++iteration_;
+  return {context().batch_size,
+          {{"total", total.item<double>()},
+           {"classification", losses->classification.item<double>()},
+           {"box", losses->box.item<double>()}}};
+}
+
+Quality RetinaNetTraining::evaluate() {
+  if (!detects(context())) {
+    return share_of_tolerance(
+        "golden-parity",
+        verify_golden(context().home / kBuiltInGolden, context().kernels, context().precision));
+  }
+  EvaluationOptions options;
+  options.workers = settings_.workers;
+  const CocoMetrics metrics = evaluate_detections(*model_, data_->eval, options, context());
+  Quality quality;
+  quality.metric = kDetectionMetric;
+  quality.direction = Direction::kHigher;
+  quality.value = metrics.ap;
+  for (const CocoMetric& metric : list_metrics(metrics)) {
+    // -1: no box of that size is there to be found.
+    if (metric.name != "ap" && metric.value >= 0) {
+      quality.details.emplace(metric.name, metric.value);
+    }
+  }
+  return quality;
+}
+
+LearningRate RetinaNetTraining::learning_rate() const {
+  const auto epoch = static_cast<double>(steps_per_epoch());
+  return {spec_.schedule, settings_.learning_rate, settings_.warmup_epochs * epoch,
+          static_cast<double>(context().max_epochs) * epoch};
+}
+
+void RetinaNetTraining::save_state(const std::filesystem::path& file) const {
+  save_training_state(file, model_->parameters(), adam_, {{"iteration", iteration_}});
+}
+
+void RetinaNetTraining::load_state(const std::filesystem::path& file) {
+  const TrainingCounters counters = load_training_state(file, model_->parameters(), adam_);
+  const auto iteration = counters.find("iteration");
+  if (iteration == counters.end() || iteration->second < 0) {
+    throw Error(printable(file.string()), "does not say how many steps were done");
+  }
+  iteration_ = iteration->second;
+  resumed_ = true;
+}
+
+Cost RetinaNetTraining::cost() const {
+  return retinanet_cost(context().batch_size, settings_.height, settings_.width, spec_.classes,
+                        bf16(), spec_.architecture);
+}
+
+std::map<std::string, std::string> RetinaNetTraining::hyperparameters() const {
+  const auto& settings = context().settings;
+  std::map<std::string, std::string> values = {
+      {"opt_name", "adam"},
+      {"opt_base_learning_rate", settings.at("learning-rate")},
+      {"opt_weight_decay", "0"},
+      {"opt_learning_rate_warmup_epochs", settings.at("warmup-epochs")},
+      {"opt_learning_rate_warmup_factor", "0.001"},  // kWarmupFactor
+      {"gradient_accumulation_steps", "1"},
+      {"global_batch_size", std::to_string(context().batch_size)},
+      {"num_classes", std::to_string(spec_.classes)},
+      {"frozen",
+       spec_.architecture.trains_whole_body ? "batch norms" : "stem, layer1, batch norms"},
+      {"memory_format", "channels_last"}};
+  if (spec_.schedule == Schedule::kCosine) values["opt_learning_rate_schedule"] = "cosine";
+  if (spec_.calibration_images > 0) {
+    values["norm_calibration_images"] = std::to_string(spec_.calibration_images);
+  }
+  return values;
+}
+
+std::vector<Check> RetinaNetTraining::verify(const std::filesystem::path& golden,
+                                             const WorkloadContext& context) {
+  kernels::use_allocator(context.allocator);
+  kernels::set_threads(context.threads);
+  return verify_golden(golden, context.kernels, context.precision);
+}
+
+}  // namespace harness::workloads

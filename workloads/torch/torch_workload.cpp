@@ -1,0 +1,67 @@
+#include "workloads/torch/torch_workload.hpp"
+
+#include <cmath>
+
+#include "kernels/runtime/allocator.hpp"
+#include "kernels/runtime/threads.hpp"
+#include "kernels/runtime/versions.hpp"
+#include "workloads/torch/replayer.hpp"
+#include "workloads/torch/step_recorder.hpp"
+
+namespace harness::workloads {
+
+void TorchWorkload::activate() {
+  kernels::use_allocator(context_->allocator);
+  kernels::set_threads(context_->threads);
+  kernels::reset_peak_memory();
+}
+
+void TorchWorkload::prepare(const WorkloadContext& context) {
+  context_ = &context;
+  activate();
+  build();
+  kernels::reset_peak_memory();
+}
+
+std::optional<double> TorchWorkload::peak_memory_bytes() const {
+  return static_cast<double>(kernels::memory_counters().peak_bytes);
+}
+
+std::optional<double> TorchWorkload::memory_in_use_bytes() const {
+  return static_cast<double>(kernels::memory_counters().current_bytes);
+}
+
+std::map<std::string, std::string> TorchWorkload::software() const {
+  std::map<std::string, std::string> versions = kernels::library_versions();
+  versions["threads"] = std::to_string(kernels::threads());
+  return versions;
+}
+
+std::unique_ptr<StepRecorder> TorchWorkload::recorder(const WorkloadContext& /*context*/) {
+  return make_step_recorder();
+}
+
+std::unique_ptr<Replayer> TorchWorkload::replayer(const WorkloadContext& context,
+                                                  const ReplaySizes& sizes) {
+  kernels::use_allocator(context.allocator);
+  kernels::set_threads(context.threads);
+  return make_replayer(context.threads, sizes);
+}
+
+Check relative_error(const std::string& name, const at::Tensor& actual, const at::Tensor& expected,
+                     double tolerance) {
+  const at::Tensor got = actual.detach().to(at::kDouble);
+  const at::Tensor want = expected.detach().to(at::kDouble);
+  const double norm = want.norm().item<double>();
+  const double distance = (got - want).norm().item<double>();
+  const double error = distance == 0 ? 0 : distance / norm;
+  Check check{name, std::to_string(norm), std::to_string(got.norm().item<double>()), {}, tolerance,
+              false};
+  if (std::isfinite(error)) {
+    check.error = error;
+    check.passed = error <= tolerance;
+  }
+  return check;
+}
+
+}  // namespace harness::workloads

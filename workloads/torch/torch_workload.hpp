@@ -1,0 +1,39 @@
+// What every workload on LibTorch shares: allocator, threads and memory counters of its turns, and
+// quality as an error measured in tolerances.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include "harness/workload/workload.hpp"
+
+namespace harness::workloads {
+
+class TorchWorkload : public Workload {
+ public:
+  void activate() final;
+  void prepare(const WorkloadContext& context) final;
+  std::optional<double> peak_memory_bytes() const final;
+  std::optional<double> memory_in_use_bytes() const final;
+  std::map<std::string, std::string> software() const final;
+  std::unique_ptr<StepRecorder> recorder(const WorkloadContext& context) final;
+  std::unique_ptr<Replayer> replayer(const WorkloadContext& context,
+                                     const ReplaySizes& sizes) final;
+
+ protected:
+  /// Builds model, data in memory and optimiser, with the allocator and the threads of the context.
+  virtual void build() = 0;
+
+  /// Valid from build() on.
+  const WorkloadContext& context() const { return *context_; }
+  bool bf16() const { return context_->precision == "bf16"; }
+
+ private:
+  const WorkloadContext* context_ = nullptr;
+};
+
+/// |actual - expected| / |expected| in the Euclidean norm, computed in double precision. Values of
+/// the check are the norms.
+Check relative_error(const std::string& name, const at::Tensor& actual, const at::Tensor& expected,
+                     double tolerance);
+
+}  // namespace harness::workloads

@@ -1,0 +1,37 @@
+// A training's whole state in one file, so that it can go on bit for bit.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "kernels/optimizer/optimizer.hpp"
+#include "workloads/retinanet/parameters.hpp"
+
+namespace harness::workloads {
+
+/// What a training counts beside its tensors: "iteration", "samples". Names are the caller's.
+using TrainingCounters = std::map<std::string, std::int64_t>;
+
+/// Writes all parameters and buffers, Adam's moments and steps, and `counters` to `path`, over what
+/// was there. `adam.parameters` are parameters.trainable(), else std::invalid_argument is thrown.
+/// Neither atomic nor protected by a hash: that is the caller's. Throws Error when it cannot be
+/// written (no space, ...), leaving a file of unknown content.
+///
+/// Format `harness-training-state/1`: that name and a newline; the length of a JSON text as a
+/// decimal number and a newline; the JSON (Adam's settings and steps, counters, and each tensor's
+/// name and shape); then the tensors' float32 in this order, little-endian and contiguous: all of
+/// parameters.all(), first and second moments of all trainable ones.
+void save_training_state(const std::filesystem::path& path, const ParameterStore& parameters,
+                         const kernels::AdamState& adam, const TrainingCounters& counters);
+
+/// Reads what save_training_state() wrote into a model and optimiser built alike, in place: layers,
+/// gradients and prepared weights go on with the new values. Returns the counters. Throws Error in
+/// one line for a file that is missing, truncated, too long, not of this format or its version, of
+/// a model with other names or shapes, or of another Adam; all of that is found before the first
+/// value changes.
+TrainingCounters load_training_state(const std::filesystem::path& path, ParameterStore& parameters,
+                                     kernels::AdamState& adam);
+
+}  // namespace harness::workloads
