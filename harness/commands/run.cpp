@@ -36,16 +36,16 @@ ExitCode run_once(const RunInvocation& invocation, RunPlan& plan, const SeriesPo
   MeasureTask task{position, out, "", invocation.command_line, {}, {}, inherited_campaign()};
   const std::string first = first_stem(plan, position);
   if (plan.tier.trains_to_target()) {
-    task.checkpoint = find_checkpoint(out, first, position.series_id, position.index);
+    task.saved_run = find_saved_run(out, first, position.series_id, position.index);
     task.state_saved = [&] { note_saved_state(out, task.stem); };
   }
-  task.stem = task.checkpoint ? task.checkpoint->stem : free_stem(first, out);
+  task.stem = task.saved_run ? task.saved_run->stem : free_stem(first, out);
   const Result result = measure(plan, task);
   const ExitCode code = deliver(result, out / (task.stem + ".json"), out / (task.stem + ".jsonl"),
                                 invocation.strict, invocation.format);
   // Whoever stopped it may want to go on; otherwise the states have served.
   if (code != ExitCode::kAborted) {
-    remove_checkpoint(out, task.stem);
+    remove_saved_run(out, task.stem);
     if (plan.tier.trains_to_target() && plan.runs > 1) forget_saved_state(out);
   }
   return code;
@@ -92,17 +92,17 @@ ExitCode run_all(const RunInvocation& invocation, RunPlan& plan, SeriesState& st
   for (const Result& result : done) {
     const std::int64_t index = result.identity.run_index;
     codes[index] = exit_code(result.status, invocation.strict);
-    remove_checkpoints(out, first_stem(plan, {state.series_id(), index, plan.runs}));
+    remove_saved_runs(out, first_stem(plan, {state.series_id(), index, plan.runs}));
   }
   if (std::ssize(codes) < plan.runs) expect_same_series(done, plan);
   for (std::int64_t index = 1; index <= plan.runs; ++index) {
     if (codes.contains(index)) continue;
     const std::string first = first_stem(plan, {state.series_id(), index, plan.runs});
     if (state.resumed()) expect_resumable(out, state, plan, index);
-    const bool from_checkpoint = has_checkpoint(out, first);
+    const bool from_saved_run = has_saved_run(out, first);
     // A new series of which nothing was measured is forgotten: the next try need not go on with it.
     const auto forgotten = [&] {
-      if (state.resumed() || !codes.empty() || has_checkpoint(out, first)) return false;
+      if (state.resumed() || !codes.empty() || has_saved_run(out, first)) return false;
       state.complete();
       return true;
     };
@@ -113,7 +113,7 @@ ExitCode run_all(const RunInvocation& invocation, RunPlan& plan, SeriesState& st
     };
     // A saved state that was refused is refused the next time too.
     const auto leave_after_failure = [&] {
-      if (!forgotten() && !from_checkpoint) say_how_to_go_on();
+      if (!forgotten() && !from_saved_run) say_how_to_go_on();
     };
     ExitCode code = ExitCode::kOk;
     try {

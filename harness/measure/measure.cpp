@@ -129,8 +129,8 @@ bool ran_to_its_end(const RunRecord& record) {
 void open_samples(std::optional<SamplesFile>& samples, const RunPlan& plan, const MeasureTask& task,
                   const Result& result) {
   const std::filesystem::path path = task.out / (task.stem + ".jsonl");
-  if (task.checkpoint) {
-    samples.emplace(path, task.checkpoint->samples);
+  if (task.saved_run) {
+    samples.emplace(path, task.saved_run->samples);
     return;
   }
   samples.emplace(path, json{{"run", result.identity.uuid},
@@ -214,9 +214,9 @@ Result measure(RunPlan& plan, const MeasureTask& task) {
   result.seeds = plan.context.seeds;
   result.system = capture_system();
   result.environment_before = capture_environment();
-  if (task.checkpoint) {
-    result.identity = task.checkpoint->identity;
-    result.environment_before = task.checkpoint->environment_before;
+  if (task.saved_run) {
+    result.identity = task.saved_run->identity;
+    result.environment_before = task.saved_run->environment_before;
   }
 
   std::optional<SamplesFile> samples;
@@ -230,7 +230,7 @@ Result measure(RunPlan& plan, const MeasureTask& task) {
   std::vector<Observer*> observers = {&*samples, &progress, &notice};
   std::optional<TrainingSession> session;
   if (plan.tier.trains_to_target()) {
-    session.emplace(plan, result, task.out, task.stem, *workload, *samples, task.checkpoint,
+    session.emplace(plan, result, task.out, task.stem, *workload, *samples, task.saved_run,
                     task.state_saved);
     session->attach(hooks);
     options.training = session->options();

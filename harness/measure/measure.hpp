@@ -19,7 +19,7 @@ struct MeasureTask {
   std::filesystem::path out{};
   std::string stem{};  ///< of the run's files in `out`
   std::vector<std::string> command_line{};
-  std::optional<Checkpoint> checkpoint{};   ///< of this run, to go on from
+  std::optional<SavedRun> saved_run{};      ///< of this run, to go on from
   std::function<void()> state_saved{};      ///< called after the first saved state; may be empty
   std::optional<CampaignPlace> campaign{};  ///< that the run is a part of
   /// Not null: every other step is recorded, and quality is not evaluated; goes there.

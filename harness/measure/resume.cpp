@@ -118,7 +118,7 @@ void expect_same_series(const std::vector<Result>& done, const RunPlan& plan) {
 void expect_resumable(const fs::path& folder, const SeriesState& state, const RunPlan& plan,
                       std::int64_t run_index) {
   const std::string first = first_stem(plan.rules.workload, run_index, state.series_id());
-  if (has_checkpoint(folder, first)) return;  // whether it is whole is looked at when it is read
+  if (has_saved_run(folder, first)) return;  // whether it is whole is looked at when it is read
   const std::string run = fmt::format("run {} of {}", run_index, plan.runs);
   const std::string& saved = state.saved_stem();
   if (saved == first || saved.starts_with(first + "-")) {

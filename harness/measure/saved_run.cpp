@@ -29,43 +29,43 @@ fs::path header_path(const fs::path& folder, const std::string& stem) {
   return folder / (stem + kExtension);
 }
 
-json to_json(const Checkpoint& checkpoint) {
+json to_json(const SavedRun& saved) {
   return {{"format", kFormat},
-          {"stem", checkpoint.stem},
-          {"identity", identity_json(checkpoint.identity)},
-          {"conditions", checkpoint.conditions},
-          {"environment_before", checkpoint.environment_before},
-          {"training", to_json(checkpoint.training)},
-          {"samples_size", checkpoint.samples.size},
-          {"samples_sha256", checkpoint.samples.sha256},
-          {"log_size", checkpoint.log.size},
-          {"log_sha256", checkpoint.log.sha256},
-          {"log_ms", checkpoint.log_ms},
-          {"state_file", checkpoint.state_file},
-          {"state_sha256", checkpoint.state_sha256}};
+          {"stem", saved.stem},
+          {"identity", identity_json(saved.identity)},
+          {"conditions", saved.conditions},
+          {"environment_before", saved.environment_before},
+          {"training", to_json(saved.training)},
+          {"samples_size", saved.samples.size},
+          {"samples_sha256", saved.samples.sha256},
+          {"log_size", saved.log.size},
+          {"log_sha256", saved.log.sha256},
+          {"log_ms", saved.log_ms},
+          {"state_file", saved.state_file},
+          {"state_sha256", saved.state_sha256}};
 }
 
-Checkpoint read(const fs::path& path) {
+SavedRun read(const fs::path& path) {
   const json document = read_saved_json(path, kFormat);
-  Checkpoint checkpoint;
+  SavedRun saved;
   take_saved(path, [&] {
-    checkpoint.stem = document.at("stem");
-    checkpoint.identity = identity_from_json(document.at("identity"));
-    checkpoint.conditions = document.at("conditions");
-    checkpoint.environment_before = document.at("environment_before");
-    checkpoint.training = training_state_from_json(document.at("training"));
-    checkpoint.samples = {document.at("samples_size"), document.at("samples_sha256")};
-    checkpoint.log = {document.at("log_size"), document.at("log_sha256")};
-    checkpoint.log_ms = document.at("log_ms");
-    checkpoint.state_file = document.at("state_file");
-    checkpoint.state_sha256 = document.at("state_sha256");
+    saved.stem = document.at("stem");
+    saved.identity = identity_from_json(document.at("identity"));
+    saved.conditions = document.at("conditions");
+    saved.environment_before = document.at("environment_before");
+    saved.training = epoch_state_from_json(document.at("training"));
+    saved.samples = {document.at("samples_size"), document.at("samples_sha256")};
+    saved.log = {document.at("log_size"), document.at("log_sha256")};
+    saved.log_ms = document.at("log_ms");
+    saved.state_file = document.at("state_file");
+    saved.state_sha256 = document.at("state_sha256");
   });
   // Names below the folder only, and those of this very run.
-  const bool own_names = path.filename() == checkpoint.stem + kExtension &&
-                         checkpoint.state_file.starts_with(checkpoint.stem + kStatePart) &&
-                         checkpoint.state_file.find('/') == std::string::npos;
+  const bool own_names = path.filename() == saved.stem + kExtension &&
+                         saved.state_file.starts_with(saved.stem + kStatePart) &&
+                         saved.state_file.find('/') == std::string::npos;
   if (!own_names) throw Error(printable(path.string()), "names files of another run", kStartAnew);
-  return checkpoint;
+  return saved;
 }
 
 /// All states of `stem` but `keep`.
@@ -87,55 +87,55 @@ void flush_to_disk(const fs::path& path) {
 
 }  // namespace
 
-void save_checkpoint(const fs::path& folder, Checkpoint& checkpoint, const Workload& workload) {
+void save_run(const fs::path& folder, SavedRun& saved, const Workload& workload) {
   // Never the name of the state before: that one stays good until the new one is in place.
-  std::string name = fmt::format("{}{}{}", checkpoint.stem, kStatePart, checkpoint.training.steps);
-  if (name == checkpoint.state_file) name += "-again";
-  const std::string before = std::exchange(checkpoint.state_file, name);
-  const fs::path state = folder / checkpoint.state_file;
+  std::string name = fmt::format("{}{}{}", saved.stem, kStatePart, saved.training.steps);
+  if (name == saved.state_file) name += "-again";
+  const std::string before = std::exchange(saved.state_file, name);
+  const fs::path state = folder / saved.state_file;
   try {
     workload.save_state(state);
     flush_to_disk(state);
-    checkpoint.state_sha256 = sha256_of_file(state);
-    write_saved_json(header_path(folder, checkpoint.stem), to_json(checkpoint));
+    saved.state_sha256 = sha256_of_file(state);
+    write_saved_json(header_path(folder, saved.stem), to_json(saved));
   } catch (const std::exception& error) {
     std::error_code ignored;
     fs::remove(state, ignored);
-    checkpoint.state_file = before;
+    saved.state_file = before;
     throw Error("saving the run's state", reason(error));
   }
-  remove_states(folder, checkpoint.stem, checkpoint.state_file);
+  remove_states(folder, saved.stem, saved.state_file);
 }
 
-std::optional<Checkpoint> find_checkpoint(const fs::path& folder, const std::string& first,
-                                          const std::string& series_id, std::int64_t run_index) {
+std::optional<SavedRun> find_saved_run(const fs::path& folder, const std::string& first,
+                                       const std::string& series_id, std::int64_t run_index) {
   for (const fs::path& header : files_of_run(folder, first, kExtension)) {
-    Checkpoint checkpoint = read(header);
-    const Identity& identity = checkpoint.identity;
-    if (identity.series_id == series_id && identity.run_index == run_index) return checkpoint;
+    SavedRun saved = read(header);
+    const Identity& identity = saved.identity;
+    if (identity.series_id == series_id && identity.run_index == run_index) return saved;
   }
   return std::nullopt;
 }
 
-bool has_checkpoint(const fs::path& folder, const std::string& first) {
+bool has_saved_run(const fs::path& folder, const std::string& first) {
   return !files_of_run(folder, first, kExtension).empty();
 }
 
-void expect_state(const fs::path& folder, const Checkpoint& checkpoint) {
-  const fs::path state = folder / checkpoint.state_file;
+void expect_state(const fs::path& folder, const SavedRun& saved) {
+  const fs::path state = folder / saved.state_file;
   const std::string shown = printable(state.string());
   std::error_code ignored;
   if (!fs::exists(state, ignored)) {
     throw Error(shown, "the saved state is gone",
                 std::string("put the file back, or ") + kStartAnew);
   }
-  if (sha256_of_file(state) != checkpoint.state_sha256) {
+  if (sha256_of_file(state) != saved.state_sha256) {
     throw Error(shown, "is not the state that was saved: its SHA-256 differs", kStartAnew);
   }
 }
 
-void restore_workload(const fs::path& folder, const Checkpoint& checkpoint, Workload& workload) {
-  workload.load_state(folder / checkpoint.state_file);
+void restore_workload(const fs::path& folder, const SavedRun& saved, Workload& workload) {
+  workload.load_state(folder / saved.state_file);
 }
 
 void expect_same_conditions(const json& before, const json& now) {
@@ -162,15 +162,15 @@ void expect_same_conditions(const json& before, const json& now) {
   }
 }
 
-void remove_checkpoint(const fs::path& folder, const std::string& stem) {
+void remove_saved_run(const fs::path& folder, const std::string& stem) {
   std::error_code ignored;
   fs::remove(header_path(folder, stem), ignored);
   remove_states(folder, stem, "");
 }
 
-void remove_checkpoints(const fs::path& folder, const std::string& first) {
+void remove_saved_runs(const fs::path& folder, const std::string& first) {
   for (const fs::path& header : files_of_run(folder, first, kExtension)) {
-    remove_checkpoint(folder, header.stem().string());
+    remove_saved_run(folder, header.stem().string());
   }
 }
 

@@ -17,13 +17,13 @@
 
 namespace harness {
 
-struct Checkpoint {
+struct SavedRun {
   std::string stem{};
   Identity identity{};
   /// What must be the same when the run goes on: settings, kernels, rules, program, machine, data.
   nlohmann::json conditions = nlohmann::json::object();
   nlohmann::json environment_before = nlohmann::json::object();
-  TrainingState training{};
+  EpochState training{};
   WrittenLines samples{};    ///< of STEM.jsonl, those that belong to this state
   WrittenLines log{};        ///< of STEM.log
   std::int64_t log_ms = 0;   ///< time of the log's last line
@@ -31,33 +31,32 @@ struct Checkpoint {
   std::string state_sha256{};
 };
 
-/// Writes `workload`'s state and then `checkpoint`, whose state_file and state_sha256 it fills.
-/// Throws Error when the disk takes no more; the checkpoint before this one is still there then.
-void save_checkpoint(const std::filesystem::path& folder, Checkpoint& checkpoint,
-                     const Workload& workload);
+/// Writes `workload`'s state and then `saved`, whose state_file and state_sha256 it fills.
+/// Throws Error when the disk takes no more; the one before is still there then.
+void save_run(const std::filesystem::path& folder, SavedRun& saved, const Workload& workload);
 
-/// The checkpoint of that run of a series in `folder`, if there is one; the run's files are named
+/// The saved run of that place in a series, in `folder`, if there is one; the run's files are named
 /// `first` or, after an earlier try, `first`-N. Throws Error for a file that is damaged, or of
 /// another version of this format.
-std::optional<Checkpoint> find_checkpoint(const std::filesystem::path& folder,
-                                          const std::string& first, const std::string& series_id,
-                                          std::int64_t run_index);
+std::optional<SavedRun> find_saved_run(const std::filesystem::path& folder,
+                                       const std::string& first, const std::string& series_id,
+                                       std::int64_t run_index);
 /// Whether there is one, be it damaged.
-bool has_checkpoint(const std::filesystem::path& folder, const std::string& first);
+bool has_saved_run(const std::filesystem::path& folder, const std::string& first);
 
-/// Throws Error when the state that `checkpoint` names is missing or damaged. Reads it whole.
-void expect_state(const std::filesystem::path& folder, const Checkpoint& checkpoint);
+/// Throws Error when the state that `saved` names is missing or damaged. Reads it whole.
+void expect_state(const std::filesystem::path& folder, const SavedRun& saved);
 
 /// Lets `workload` go on from that state.
-void restore_workload(const std::filesystem::path& folder, const Checkpoint& checkpoint,
+void restore_workload(const std::filesystem::path& folder, const SavedRun& saved,
                       Workload& workload);
 
 /// Throws Error naming the first of the conditions in `now` that is not what it was.
 void expect_same_conditions(const nlohmann::json& before, const nlohmann::json& now);
 
-/// Removes the checkpoint of `stem` and every state it named; nothing is an error.
-void remove_checkpoint(const std::filesystem::path& folder, const std::string& stem);
-/// The same for all that find_checkpoint() looks at.
-void remove_checkpoints(const std::filesystem::path& folder, const std::string& first);
+/// Removes the saved run of `stem` and every state it named; nothing is an error.
+void remove_saved_run(const std::filesystem::path& folder, const std::string& stem);
+/// The same for all that find_saved_run() looks at.
+void remove_saved_runs(const std::filesystem::path& folder, const std::string& first);
 
 }  // namespace harness

@@ -21,11 +21,11 @@ json conditions_of(const Result& result) {
 }
 
 TrainingLog open_log(const RunPlan& plan, const Result& result, const fs::path& path,
-                     const Workload& workload, const std::optional<Checkpoint>& checkpoint) {
-  if (!checkpoint) return {path, training_log_facts(plan, result.system), workload};
-  expect_same_conditions(checkpoint->conditions, conditions_of(result));
-  expect_state(path.parent_path(), *checkpoint);
-  return {path, checkpoint->log, checkpoint->log_ms, workload};
+                     const Workload& workload, const std::optional<SavedRun>& saved_run) {
+  if (!saved_run) return {path, training_log_facts(plan, result.system), workload};
+  expect_same_conditions(saved_run->conditions, conditions_of(result));
+  expect_state(path.parent_path(), *saved_run);
+  return {path, saved_run->log, saved_run->log_ms, workload};
 }
 
 }  // namespace
@@ -33,15 +33,15 @@ TrainingLog open_log(const RunPlan& plan, const Result& result, const fs::path& 
 TrainingSession::TrainingSession(const RunPlan& plan, const Result& result, const fs::path& out,
                                  const std::string& stem, Workload& workload,
                                  const SamplesFile& samples,
-                                 const std::optional<Checkpoint>& checkpoint,
+                                 const std::optional<SavedRun>& saved_run,
                                  std::function<void()> saved)
     : out_(out),
       workload_(workload),
       samples_(samples),
       saved_(std::move(saved)),
-      resumed_from_(checkpoint),
-      log_(open_log(plan, result, out / (stem + ".log"), workload, checkpoint)) {
-  next_ = checkpoint.value_or(Checkpoint{});
+      resumed_from_(saved_run),
+      log_(open_log(plan, result, out / (stem + ".log"), workload, saved_run)) {
+  next_ = saved_run.value_or(SavedRun{});
   next_.stem = stem;
   next_.identity = result.identity;
   next_.environment_before = result.environment_before;
@@ -50,10 +50,10 @@ TrainingSession::TrainingSession(const RunPlan& plan, const Result& result, cons
               .target = plan.quality_target.value(),
               .max_seconds = plan.tier.max_seconds,
               .checkpoint_seconds = plan.tier.checkpoint_seconds};
-  if (!checkpoint) return;
-  options_.resume_from = checkpoint->training;
+  if (!saved_run) return;
+  options_.resume_from = saved_run->training;
   options_.resume_from->resumed.push_back(
-      {checkpoint->training.epoch, checkpoint->training.steps, utc_now()});
+      {saved_run->training.epoch, saved_run->training.steps, utc_now()});
 }
 
 void TrainingSession::attach(RunnerHooks& hooks) {
@@ -63,7 +63,7 @@ void TrainingSession::attach(RunnerHooks& hooks) {
         data.dataset ? json(data.dataset->sha256.value_or("unknown")) : json();
     if (resumed_from_) expect_same_conditions(resumed_from_->conditions, next_.conditions);
   };
-  hooks.save = [this](const TrainingState& state) { save(state); };
+  hooks.save = [this](const EpochState& state) { save(state); };
   if (!resumed_from_) return;
   hooks.restore = [this](Workload& workload) { restore_workload(out_, *resumed_from_, workload); };
 }
@@ -85,10 +85,10 @@ void TrainingSession::note_files() {
   next_.log_ms = log_.writer().last_ms();
 }
 
-void TrainingSession::save(const TrainingState& state) {
+void TrainingSession::save(const EpochState& state) {
   next_.training = state;
   if (!evaluating_) note_files();
-  save_checkpoint(out_, next_, workload_);
+  save_run(out_, next_, workload_);
   if (const auto saved = std::exchange(saved_, nullptr)) saved();
 }
 

@@ -19,12 +19,12 @@ namespace harness {
 /// Hears of a run's events before its log does.
 class TrainingSession : public Observer {
  public:
-  /// Begins STEM.log in `out`, or goes on in it from `checkpoint`; throws Error, with every file as
+  /// Begins STEM.log in `out`, or goes on in it from `saved_run`; throws Error, with every file as
   /// it was, where that is not possible. `result` holds all that is known before the run. The
   /// references outlive the session. `saved` is called after the first state was saved.
   TrainingSession(const RunPlan& plan, const Result& result, const std::filesystem::path& out,
                   const std::string& stem, Workload& workload, const SamplesFile& samples,
-                  const std::optional<Checkpoint>& checkpoint, std::function<void()> saved);
+                  const std::optional<SavedRun>& saved_run, std::function<void()> saved);
 
   Observer& log() { return log_; }
   const TrainingOptions& options() const { return options_; }
@@ -36,14 +36,14 @@ class TrainingSession : public Observer {
  private:
   /// Fills in how much of the files belongs to a state of this moment.
   void note_files();
-  void save(const TrainingState& state);
+  void save(const EpochState& state);
 
   std::filesystem::path out_;
   const Workload& workload_;
   const SamplesFile& samples_;
   std::function<void()> saved_;
-  std::optional<Checkpoint> resumed_from_;
-  Checkpoint next_;
+  std::optional<SavedRun> resumed_from_;
+  SavedRun next_;
   bool evaluating_ = false;
   TrainingOptions options_;
   TrainingLog log_;

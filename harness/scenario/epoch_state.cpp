@@ -23,7 +23,7 @@ Values divided(Values sums, double count) {
   return sums;
 }
 
-bool plausible(const TrainingState& state) {
+bool plausible(const EpochState& state) {
   constexpr std::int64_t kMostCounted = std::int64_t{1} << 53;
   const EpochTotals& totals = state.totals;
   const auto counts = [](std::int64_t value) { return value >= 0 && value <= kMostCounted; };
@@ -56,7 +56,7 @@ StepRecord EpochTotals::mean(std::int64_t epoch) const {
   return record;
 }
 
-json to_json(const TrainingState& state) {
+json to_json(const EpochState& state) {
   const EpochTotals& totals = state.totals;
   json metrics = json::array();
   for (const Metric& metric : state.metrics) metrics.push_back(metric_json(metric));
@@ -82,8 +82,8 @@ json to_json(const TrainingState& state) {
           {"resumed", std::move(resumed)}};
 }
 
-TrainingState training_state_from_json(const json& document) {
-  TrainingState state;
+EpochState epoch_state_from_json(const json& document) {
+  EpochState state;
   state.epoch = document.at("epoch");
   const json& totals = document.at("totals");
   state.totals.steps = totals.at("steps");

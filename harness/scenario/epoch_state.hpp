@@ -24,7 +24,7 @@ struct EpochTotals {
   StepRecord mean(std::int64_t epoch) const;
 };
 
-struct TrainingState {
+struct EpochState {
   std::int64_t epoch = 1;  ///< being trained, 1-based
   EpochTotals totals{};    ///< of that epoch so far
   std::int64_t steps = 0;  ///< since the start of the run
@@ -35,9 +35,9 @@ struct TrainingState {
   std::vector<Resumption> resumed{};
 };
 
-nlohmann::json to_json(const TrainingState& state);
+nlohmann::json to_json(const EpochState& state);
 /// Throws nlohmann::json::exception where something is missing or of another type,
 /// std::out_of_range for numbers that cannot be.
-TrainingState training_state_from_json(const nlohmann::json& document);
+EpochState epoch_state_from_json(const nlohmann::json& document);
 
 }  // namespace harness

@@ -26,7 +26,7 @@ struct TrainingOptions {
   double target = 0;
   double max_seconds = 0;                      ///< on the clock; 0: no limit
   double checkpoint_seconds = 0;               ///< least time between states saved within an epoch
-  std::optional<TrainingState> resume_from{};  ///< its last Resumption is this one
+  std::optional<EpochState> resume_from{};  ///< its last Resumption is this one
 };
 
 struct RunnerOptions {
@@ -49,7 +49,7 @@ struct RunnerHooks {
   /// Called when the workload is prepared, to load the state that a resumed run goes on from.
   std::function<void(Workload&)> restore{};
   /// Called by a run that trains to a target, with where it stands; on the clock.
-  std::function<void(const TrainingState&)> save{};
+  std::function<void(const EpochState&)> save{};
   /// With this, each timed step has a neighbour that is recorded (plain, recorded, recorded, plain,
   /// ...): the plain ones are those of the metrics. Null: all are plain.
   StepRecorder* recorder = nullptr;

@@ -24,7 +24,7 @@ class Loop {
         observers_(observers),
         timer_(timer),
         record_(record),
-        state_(options.resume_from.value_or(TrainingState{})),
+        state_(options.resume_from.value_or(EpochState{})),
         table_(std::move(state_.metrics)),
         seconds_before_(state_.seconds),
         saved_at_(state_.seconds) {}
@@ -223,7 +223,7 @@ class Loop {
   const std::vector<Observer*>& observers_;
   StepTimer& timer_;
   RunRecord& record_;
-  TrainingState state_;
+  EpochState state_;
   MetricTable table_;
   double seconds_before_;  ///< on the clock before this process
   double saved_at_;        ///< on the clock

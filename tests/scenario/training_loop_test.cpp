@@ -96,11 +96,11 @@ class EventList : public Observer {
 };
 
 struct Fixture {
-  RunRecord run(Trained& workload, std::optional<TrainingState> from = {}) {
+  RunRecord run(Trained& workload, std::optional<EpochState> from = {}) {
     RunnerHooks hooks;
     hooks.clock = [this] { return now; };
     hooks.stop_requested = [&] { return stop_after > 0 && workload.steps >= stop_after; };
-    hooks.save = [this](const TrainingState& state) { saved.push_back(state); };
+    hooks.save = [this](const EpochState& state) { saved.push_back(state); };
     RunnerOptions options;
     options.training = TrainingOptions{max_epochs, 0.5, max_seconds, checkpoint_seconds, from};
     return run_workload(workload, context, options, hooks, {&list});
@@ -111,7 +111,7 @@ struct Fixture {
   double max_seconds = 0;
   double checkpoint_seconds = 1e9;
   int stop_after = 0;
-  std::vector<TrainingState> saved;
+  std::vector<EpochState> saved;
   EventList list{now};
   WorkloadContext context;
 };
@@ -216,7 +216,7 @@ TEST_CASE("a stop within an evaluation saves the whole epoch, as of its end", "[
   const RunRecord record = fixture.run(workload);
   CHECK(record.stop == StopReason::kInterrupted);
   CHECK(record.training->steps == 8);
-  const TrainingState& saved = fixture.saved.back();
+  const EpochState& saved = fixture.saved.back();
   CHECK(saved.epoch == 2);
   CHECK(saved.totals.steps == 4);
   CHECK(saved.totals.seconds == 4);
@@ -234,7 +234,7 @@ TEST_CASE("a resumed run that fails before its first step tells of it", "[traini
     using Trained::Trained;
     void begin_training() override { throw Error("data", "gone"); }
   };
-  TrainingState state = training_state_from_json(to_json(first.saved.back()));
+  EpochState state = epoch_state_from_json(to_json(first.saved.back()));
   state.resumed.push_back({state.epoch, state.steps, "2026-01-31T12:00:00.000Z"});
   Fixture second;
   Failing failing(second.now);
@@ -286,7 +286,7 @@ TEST_CASE("a resumed run counts as one that was never stopped", "[training]") {
   Trained stopped(first.now);
   first.run(stopped);
   // Through JSON, as in the file.
-  TrainingState state = training_state_from_json(to_json(first.saved.back()));
+  EpochState state = epoch_state_from_json(to_json(first.saved.back()));
   state.resumed.push_back({state.epoch, state.steps, "2026-01-31T12:00:00.000Z"});
 
   Fixture second;
@@ -322,7 +322,7 @@ TEST_CASE("a resumed run that ends before its next evaluation has the quality of
   Trained resumed(second.now);
   resumed.steps = stopped.steps;
   resumed.evaluations = stopped.evaluations;
-  TrainingState state = training_state_from_json(to_json(first.saved.back()));
+  EpochState state = epoch_state_from_json(to_json(first.saved.back()));
   state.resumed.push_back({state.epoch, state.steps, "2026-01-31T12:00:00.000Z"});
   const RunRecord record = second.run(resumed, state);
   CHECK(record.stop == StopReason::kInterrupted);
