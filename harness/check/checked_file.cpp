@@ -54,7 +54,7 @@ void require_sound(const CheckedFile& checked, ExitCode code) {
 }
 
 void print_check(const CheckedFile& checked) {
-  print_out(fmt::format("{}: {}\n", printable(checked.file), printable(checked.report.verdict)));
+  print_out(fmt::format("{}: {}\n", printable(checked.file), printable(checked.report.summary)));
   for (const SchemaProblem& problem : checked.report.problems) {
     print_out(fmt::format("  {}: {}\n", problem.path.empty() ? "(file)" : printable(problem.path),
                           printable(problem.reason, 400)));

@@ -24,7 +24,7 @@ CheckedFile check_result(const std::string& file, const nlohmann::json& document
 /// Throws Error with `code`, naming the first problem, for a file that has any.
 void require_sound(const CheckedFile& checked, ExitCode code);
 
-/// Verdict, problems and notes on stdout.
+/// Summary, problems and notes on stdout.
 void print_check(const CheckedFile& checked);
 
 /// The code of several files together: what cannot be read goes first, for the rest of the answer

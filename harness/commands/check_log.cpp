@@ -18,10 +18,10 @@ using nlohmann::json;
 constexpr const char* kDefaultRules = "mlperf-training-5.1.0";
 constexpr std::size_t kMostShown = 50;  // of one log, in text
 
-std::string verdict_text(const LogVerdict& verdict) {
-  if (verdict.passed()) return fmt::format("passes the log rules of MLPerf {}", verdict.ruleset);
-  return fmt::format("breaks the log rules of MLPerf {}: {}", verdict.ruleset,
-                     format_count(std::ssize(verdict.problems), "problem"));
+std::string summary_text(const LogCheck& check) {
+  if (check.passed()) return fmt::format("passes the log rules of MLPerf {}", check.ruleset);
+  return fmt::format("breaks the log rules of MLPerf {}: {}", check.ruleset,
+                     format_count(std::ssize(check.problems), "problem"));
 }
 
 void print(const char* what, const std::vector<LogFinding>& findings) {
@@ -50,12 +50,12 @@ json to_json(const std::vector<LogFinding>& findings) {
   return list;
 }
 
-json to_json(const std::string& file, const LogVerdict& verdict) {
+json to_json(const std::string& file, const LogCheck& check) {
   return {{"file", printable(file)},
-          {"verdict", verdict.passed() ? "passed" : "failed"},
-          {"rules", verdict.groups},
-          {"problems", to_json(verdict.problems)},
-          {"notes", to_json(verdict.notes)}};
+          {"verdict", check.passed() ? "passed" : "failed"},
+          {"rules", check.groups},
+          {"problems", to_json(check.problems)},
+          {"notes", to_json(check.notes)}};
 }
 
 }  // namespace
@@ -80,31 +80,31 @@ ExitCode check_log_command(const Arguments& arguments) {
   bool unreadable = false;
   bool failed = false;
   bool judged = false;
-  json verdicts = json::array();
+  json checks = json::array();
   for (const std::string& file : options.words()) {
     try {
-      const LogVerdict verdict = check_log(rules, read_log(file, rules.prefix));
-      failed = failed || !verdict.passed();
+      const LogCheck check = check_log(rules, read_log(file, rules.prefix));
+      failed = failed || !check.passed();
       judged = true;
       if (options.flag("json")) {
-        verdicts.push_back(to_json(file, verdict));
+        checks.push_back(to_json(file, check));
         continue;
       }
-      print_out(fmt::format("{}: {}\n", printable(file), verdict_text(verdict)));
-      print("", verdict.problems);
-      print("note: ", verdict.notes);
+      print_out(fmt::format("{}: {}\n", printable(file), summary_text(check)));
+      print("", check.problems);
+      print("note: ", check.notes);
     } catch (const Error& error) {
       unreadable = true;
       flush_out();
       print_err(fmt::format("harness: {}\n", printable(error.what(), 1000)));
-      verdicts.push_back({{"file", printable(file)},
-                          {"verdict", "unreadable"},
-                          {"reason", printable(error.what(), 1000)}});
+      checks.push_back({{"file", printable(file)},
+                        {"verdict", "unreadable"},
+                        {"reason", printable(error.what(), 1000)}});
     }
   }
   if (options.flag("json")) {
     const json document = {
-        {"ruleset", rules.ruleset}, {"notice", kUnverifiedNotice}, {"logs", verdicts}};
+        {"ruleset", rules.ruleset}, {"notice", kUnverifiedNotice}, {"logs", checks}};
     print_out(fmt::format("{}\n", document.dump(2, ' ', true, json::error_handler_t::replace)));
   } else if (judged) {
     print_out(fmt::format("{}\n", kUnverifiedNotice));

@@ -17,7 +17,9 @@
 #include "harness/cli/run_options.hpp"
 #include "harness/commands/command.hpp"
 #include "harness/gate/campaign.hpp"
+#include "harness/gate/forms.hpp"
 #include "harness/gate/gate.hpp"
+#include "harness/gate/rules.hpp"
 #include "harness/gate/shell_command.hpp"
 #include "harness/result/result_folder.hpp"
 #include "harness/system/interrupt.hpp"
@@ -124,20 +126,10 @@ GateReport judge_files(const Options& options, const GateRules& rules) {
   for (const char* name : {"budget", "pause", "out"}) {
     if (options.text(name)) throw Error(std::string("--") + name, "is for --ab-base and --ab-cand");
   }
-  GateSide before{baseline, read_results(baseline)};
-  GateSide now{candidate, read_results(candidate)};
+  Side before{baseline, read_results(baseline)};
+  Side now{candidate, read_results(candidate)};
   drop_stopped_pair(before, now);
   return gate_results(before, now, rules);
-}
-
-const std::vector<std::string> kFormats = {"text", "json", "markdown", "junit"};
-
-std::string render(const GateReport& report, const std::string& format, bool passes) {
-  if (format == "markdown") return render_gate_markdown(report);
-  if (format == "junit") return render_gate_junit(report, passes);
-  if (format != "json") return render_gate_text(report);
-  const auto instead = nlohmann::json::error_handler_t::replace;
-  return to_json(report, passes).dump(2, ' ', false, instead) + "\n";
 }
 
 struct AlsoWritten {
@@ -150,7 +142,8 @@ std::vector<AlsoWritten> also_written(const Options& options) {
   for (const std::string& text : options.texts("also")) {
     const std::size_t at = text.find('=');
     const std::string format = text.substr(0, at);
-    const bool known = std::find(kFormats.begin(), kFormats.end(), format) != kFormats.end();
+    const bool known =
+        std::find(kGateFormats.begin(), kGateFormats.end(), format) != kGateFormats.end();
     if (at == std::string::npos || at + 1 == text.size() || !known) {
       throw Error("--also '" + printable(text) + "'", "is not FORMAT=FILE",
                   "for example --also markdown=gate.md");
@@ -224,7 +217,7 @@ ExitCode gate_command(const Arguments& arguments) {
   Options options = gate_options();
   if (!options.parse(arguments)) return ExitCode::kOk;
   const bool passes = choice(options, "on-inconclusive", "fail", {"fail", "pass"}) == "pass";
-  const std::string format = choice(options, "format", "text", kFormats);
+  const std::string format = choice(options, "format", "text", kGateFormats);
   const std::vector<AlsoWritten> also = also_written(options);
   const bool commands = options.text("ab-base") || options.text("ab-cand");
   if (commands && (options.text("baseline") || options.text("candidate"))) {
@@ -246,9 +239,9 @@ ExitCode gate_command(const Arguments& arguments) {
     }
     throw;
   }
-  print_out(render(report, format, passes));
+  print_out(render_gate(report, format, passes));
   flush_out();
-  write_also(also, inputs, [&](const std::string& as) { return render(report, as, passes); });
+  write_also(also, inputs, [&](const std::string& as) { return render_gate(report, as, passes); });
   return exit_code(report, passes);
 }
 

@@ -7,15 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "harness/result/result.hpp"
+#include "harness/base/metric.hpp"
+#include "harness/compare/side.hpp"
 
 namespace harness {
-
-/// One set-up: runs of one workload that share everything but their seeds.
-struct Side {
-  std::string name{};  ///< as given: a file or a folder
-  std::vector<Result> runs{};
-};
 
 /// One quantity of all sides.
 struct ComparedRow {
@@ -47,7 +42,7 @@ struct Comparison {
 };
 
 /// What an interval says of a change: of a factor against 1, of a difference against 0.
-std::string change_verdict(const Interval& change, bool is_factor);
+std::string change_word(const Interval& change, bool is_factor);
 
 /// Throws Error, with the exit code for "not comparable", for sides of other workloads or rules, a
 /// side whose runs do not belong together, runs that are not complete and a run that is there

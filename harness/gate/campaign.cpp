@@ -103,7 +103,7 @@ class Campaign {
     run_side(baseline_first ? candidate_ : baseline_, pair);
   }
 
-  void run_side(GateSide& side, std::int64_t pair) {
+  void run_side(Side& side, std::int64_t pair) {
     cool_down(options_.pause_seconds);
     const std::string number = fmt::format("{:03}", pair);
     const fs::path folder = options_.out / side.name / number;
@@ -195,8 +195,8 @@ class Campaign {
   const CampaignOptions& options_;
   const CampaignHooks& hooks_;
   bool of_results_;
-  GateSide baseline_;
-  GateSide candidate_;
+  Side baseline_;
+  Side candidate_;
   GateColumn times_{};  ///< of commands that are no harness run
   std::optional<LineFile> lines_{};
   std::int64_t cut_runs_ = 0;   ///< whose output is not all in its log
@@ -209,10 +209,10 @@ GateReport run_campaign(const CampaignOptions& options, const CampaignHooks& hoo
   return Campaign(options, hooks).run();
 }
 
-void drop_stopped_pair(GateSide& baseline, GateSide& candidate) {
+void drop_stopped_pair(Side& baseline, Side& candidate) {
   std::int64_t last = 0;
   bool stopped = false;
-  for (const GateSide* side : {&baseline, &candidate}) {
+  for (const Side* side : {&baseline, &candidate}) {
     for (const Result& run : side->runs) {
       if (!run.identity.campaign || run.identity.campaign->pair < last) continue;
       if (run.identity.campaign->pair > last) stopped = false;
@@ -221,7 +221,7 @@ void drop_stopped_pair(GateSide& baseline, GateSide& candidate) {
     }
   }
   if (!stopped) return;
-  for (GateSide* side : {&baseline, &candidate}) {
+  for (Side* side : {&baseline, &candidate}) {
     std::erase_if(side->runs, [&](const Result& run) {
       return run.identity.campaign && run.identity.campaign->pair == last;
     });

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "harness/gate/gate.hpp"
-#include "harness/gate/gate_report.hpp"
+#include "harness/gate/report.hpp"
 
 namespace harness {
 
@@ -40,7 +40,7 @@ GateReport run_campaign(const CampaignOptions& options, const CampaignHooks& hoo
 
 /// Drops the last pair of a campaign's files if a run in it was stopped: an interrupted campaign
 /// ends that way.
-void drop_stopped_pair(GateSide& baseline, GateSide& candidate);
+void drop_stopped_pair(Side& baseline, Side& candidate);
 
 /// The place in its campaign of a run that a campaign started; empty for other runs. It comes from
 /// an environment variable. Throws Error if that holds something else.

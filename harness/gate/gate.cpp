@@ -9,7 +9,8 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/text.hpp"
-#include "harness/compare/comparison.hpp"
+#include "harness/gate/differences.hpp"
+#include "harness/gate/sides.hpp"
 #include "harness/stats/stats.hpp"
 
 namespace harness {
@@ -107,12 +108,12 @@ void judge_series(const std::vector<GateColumn>& columns, const GateOptions& opt
 }
 
 /// Whether the candidate still learns what it is to learn.
-void judge_quality(const GateSide& baseline, const GateSide& candidate, GateReport& report) {
+void judge_quality(const Side& baseline, const Side& candidate, GateReport& report) {
   const auto judged = [](const Result& run) {
     return missed_target(run.status) || (run.quality && run.quality->passed.has_value());
   };
   std::size_t of_all = 0;
-  for (const GateSide* side : {&baseline, &candidate}) {
+  for (const Side* side : {&baseline, &candidate}) {
     of_all += static_cast<std::size_t>(std::count_if(side->runs.begin(), side->runs.end(), judged));
   }
   if (of_all == 0) return;
@@ -134,7 +135,7 @@ void judge_quality(const GateSide& baseline, const GateSide& candidate, GateRepo
   report.rows.push_back(std::move(row));
 }
 
-void note_mistrust(const GateSide& side, GateReport& report) {
+void note_mistrust(const Side& side, GateReport& report) {
   const auto count = std::count_if(side.runs.begin(), side.runs.end(),
                                    [](const Result& run) { return run.status.mistrusted; });
   if (count == 0) return;
@@ -178,7 +179,7 @@ CampaignDecision judge_pairs(const std::vector<GateColumn>& columns, const GateO
   return decision;
 }
 
-GateReport gate_results(const GateSide& baseline, const GateSide& candidate, const GateRules& rules,
+GateReport gate_results(const Side& baseline, const Side& candidate, const GateRules& rules,
                         CampaignDecision* decision) {
   GateReport report;
   report.baseline = baseline.name;

@@ -57,17 +57,17 @@ bool holds(const LogRuleGroup& group, const std::vector<LogEvent>& events) {
 
 }  // namespace
 
-LogVerdict check_log(const LogRules& rules, const std::vector<LogLine>& lines) {
-  LogVerdict verdict;
-  verdict.ruleset = rules.ruleset;
-  const std::vector<LogEvent> events = checked_events(rules, lines, verdict.problems);
+LogCheck check_log(const LogRules& rules, const std::vector<LogLine>& lines) {
+  LogCheck check;
+  check.ruleset = rules.ruleset;
+  const std::vector<LogEvent> events = checked_events(rules, lines, check.problems);
   for (const LogRuleGroup& group : rules.groups) {
     if (!holds(group, events)) continue;
-    verdict.groups.push_back(group.name);
-    for (const LogRule& rule : group.rules) judge(events, rule, verdict.problems);
+    check.groups.push_back(group.name);
+    for (const LogRule& rule : group.rules) judge(events, rule, check.problems);
   }
-  for (const LogRule& rule : rules.notes) judge(events, rule, verdict.notes);
-  return verdict;
+  for (const LogRule& rule : rules.notes) judge(events, rule, check.notes);
+  return check;
 }
 
 }  // namespace harness

@@ -10,7 +10,7 @@
 
 namespace harness {
 
-struct LogVerdict {
+struct LogCheck {
   std::string ruleset{};
   std::vector<std::string> groups{};  ///< of rules that held
   std::vector<LogFinding> problems{};
@@ -20,6 +20,6 @@ struct LogVerdict {
 };
 
 /// In the order of the rules, each rule's findings by line.
-LogVerdict check_log(const LogRules& rules, const std::vector<LogLine>& lines);
+LogCheck check_log(const LogRules& rules, const std::vector<LogLine>& lines);
 
 }  // namespace harness

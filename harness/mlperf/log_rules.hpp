@@ -56,7 +56,7 @@ struct LogRules {
   std::string prefix{};               ///< of a log line
   std::vector<std::string> fields{};  ///< members every event has
   std::vector<LogRuleGroup> groups{};
-  std::vector<LogRule> notes{};  ///< worth saying, no part of the verdict
+  std::vector<LogRule> notes{};  ///< worth saying, breaks nothing
 };
 
 /// Reads rules/NAME.json and checks it against rules/mlperf-log.schema.json, both below `home`.

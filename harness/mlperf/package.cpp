@@ -70,9 +70,9 @@ std::vector<LogLine> check_run(const PackagedRun& run, const LogRules& rules, bo
   }
   if (run.result.status.state == RunState::kDryRun) refuse(run, "a dry run is no measurement");
   std::vector<LogLine> lines = parse_log(run.log_text, rules.prefix, run.file + ": its log");
-  const LogVerdict verdict = check_log(rules, lines);
-  if (!verdict.passed()) {
-    const LogFinding& first = verdict.problems.front();
+  const LogCheck check = check_log(rules, lines);
+  if (!check.passed()) {
+    const LogFinding& first = check.problems.front();
     refuse(run,
            fmt::format("its log breaks the rule {}: expected {}, actual {}", first.rule,
                        first.expected, first.actual),

@@ -44,7 +44,7 @@ std::string data_text(const std::optional<Artifact>& data) {
   return text + wrap("boxes changed: " + join(parts, ", "), kColumns, 2) + "\n";
 }
 
-std::string verdict_text(const ResultCommon& result) {
+std::string closing_text(const ResultCommon& result) {
   std::string text;
   for (const Departure& departure : result.rules.departures) {
     text += wrap(fmt::format("departs from {}: {} is {}, the rules have {}",

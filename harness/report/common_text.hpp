@@ -18,6 +18,6 @@ std::string set_up_text(const Settings& settings, const KernelSet& kernels);
 std::string data_text(const std::optional<Artifact>& data);
 
 /// Departures from the rules, status with its reasons, and the notice that every report ends with.
-std::string verdict_text(const ResultCommon& result);
+std::string closing_text(const ResultCommon& result);
 
 }  // namespace harness

@@ -76,7 +76,7 @@ bool ReportCollector::seen_before(const std::string& uuid, ReportFile& file) {
 void ReportCollector::add(const std::string& name, ValidationReport report,
                           std::vector<std::string> notes) {
   if (is_no_result(report)) return skip(name, report.problems.front().reason);
-  ReportFile file{name, report.verdict, report.problems_code, std::move(report.problems),
+  ReportFile file{name, report.summary, report.problems_code, std::move(report.problems),
                   std::move(notes)};
   if (report.result) {
     if (seen_before(report.result->identity.uuid, file)) return;

@@ -13,7 +13,7 @@ namespace harness {
 /// What stood in a file, apart from its result.
 struct ReportFile {
   std::string name{};
-  std::string verdict{};
+  std::string summary{};
   ExitCode code = ExitCode::kOk;  ///< of the file's own problems
   std::vector<SchemaProblem> problems{};
   std::vector<std::string> notes{};

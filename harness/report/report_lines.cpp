@@ -23,8 +23,8 @@ std::string quality_text(const std::optional<QualityReport>& report) {
   if (!report) return "-";
   const std::string value =
       report->quality.value ? fmt::format("{:.4g}", *report->quality.value) : "none";
-  const char* verdict = !report->passed ? "" : *report->passed ? ", met" : ", MISSED";
-  return fmt::format("{} {}{}", printable(report->quality.metric, 24), value, verdict);
+  const char* met = !report->passed ? "" : *report->passed ? ", met" : ", MISSED";
+  return fmt::format("{} {}{}", printable(report->quality.metric, 24), value, met);
 }
 
 /// Three significant digits, zeros at the end included: 0.974, 1.40, 13.5, 135.

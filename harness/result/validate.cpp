@@ -145,27 +145,27 @@ void conclude(ValidationReport& report) {
   report.code = report.problems_code;
   const ResultCommon* common = report.common();
   if (!report.problems.empty() || common == nullptr) {
-    report.verdict = fmt::format("not valid: {} problem{}", report.problems.size(),
+    report.summary = fmt::format("not valid: {} problem{}", report.problems.size(),
                                  report.problems.size() == 1 ? "" : "s");
     return;
   }
   const Status& status = common->status;
   switch (status.state) {
     case RunState::kValid:
-      report.verdict = status.mistrusted ? "valid, but mistrusted" : "valid";
+      report.summary = status.mistrusted ? "valid, but mistrusted" : "valid";
       return;
     case RunState::kInvalid:
       report.code = ExitCode::kInvalid;
-      report.verdict =
+      report.summary =
           fmt::format("sound file of an invalid run: {} violation{}", status.violations.size(),
                       status.violations.size() == 1 ? "" : "s");
       return;
     case RunState::kAborted:
       report.code = ExitCode::kInvalid;
-      report.verdict = "sound file of an aborted run";
+      report.summary = "sound file of an aborted run";
       return;
     case RunState::kDryRun:
-      report.verdict = "sound file of a dry run, which is no measurement";
+      report.summary = "sound file of a dry run, which is no measurement";
   }
 }
 

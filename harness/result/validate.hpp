@@ -37,7 +37,7 @@ struct ValidationReport {
   /// nothing.
   ExitCode code = ExitCode::kOk;
   /// One line for people: "valid", "not valid: 3 problems", "sound file of an aborted run", ...
-  std::string verdict{};
+  std::string summary{};
   /// What was read, where the form allows it: one of these, by the kind of the file.
   std::optional<Result> result{};
   std::optional<Ablation> ablation{};

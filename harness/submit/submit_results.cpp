@@ -47,7 +47,7 @@ ExitCode fitness(const CheckedFile& checked) {
 }
 
 std::string first_reason(const CheckedFile& checked) {
-  if (checked.report.problems.empty()) return checked.report.verdict;
+  if (checked.report.problems.empty()) return checked.report.summary;
   const SchemaProblem& problem = checked.report.problems.front();
   return (problem.path.empty() ? "" : problem.path + ": ") + problem.reason;
 }
@@ -191,7 +191,7 @@ void write_all(const std::vector<Prepared>& all, const fs::path& tree) {
       if (fitness(checked) != ExitCode::kOk) {
         throw Error(printable(file.string()), "is not what was written: " + first_reason(checked));
       }
-      print_out(fmt::format("{}: {}\n", printable(file.string()), checked.report.verdict));
+      print_out(fmt::format("{}: {}\n", printable(file.string()), checked.report.summary));
       for (const std::string& pointer : one.redacted) {
         print_out(fmt::format("  redacted {}\n", printable(pointer, 400)));
       }
@@ -246,7 +246,7 @@ ExitCode check_results_tree(const std::string& tree) {
       }
     }
     if (!checked.report.problems.empty()) {
-      checked.report.verdict =
+      checked.report.summary =
           "not as submitted: " +
           format_count(static_cast<long long>(checked.report.problems.size()), "problem");
     }

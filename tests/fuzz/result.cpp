@@ -54,7 +54,7 @@ void fuzz_result(std::string_view bytes) {
   // One that fits: nothing behind the digest would be reached otherwise.
   if (document.is_object()) document["digest"] = digest_of(document);
   const CheckedFile checked = check_result("input", document);
-  promise_printable(checked.report.verdict);
+  promise_printable(checked.report.summary);
   for (const SchemaProblem& problem : checked.report.problems) {
     promise_printable(problem.path);
     promise_printable(problem.reason);

@@ -4,7 +4,7 @@
 #include <random>
 #include <vector>
 
-#include "harness/gate/gate_decision.hpp"
+#include "harness/gate/decision.hpp"
 #include "tests/support/gate_pairs.hpp"
 
 using namespace harness;  // NOLINT(google-build-using-namespace)

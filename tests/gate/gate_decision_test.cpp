@@ -1,5 +1,5 @@
 // From intervals and pairs to a verdict: each branch of the decision.
-#include "harness/gate/gate_decision.hpp"
+#include "harness/gate/decision.hpp"
 
 #include <catch2/catch.hpp>
 #include <limits>

@@ -3,10 +3,12 @@
 
 #include <catch2/catch.hpp>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "harness/base/error.hpp"
 #include "harness/base/files.hpp"
+#include "harness/gate/forms.hpp"
 #include "tests/support/files_of_runs.hpp"
 #include "tests/support/gate_pairs.hpp"
 #include "tests/support/sample_result.hpp"
@@ -38,8 +40,8 @@ Result run_of(double seconds) {
 using Edit = std::function<void(Result&)>;
 
 /// `count` series of one run each.
-GateSide series(const std::string& name, int count, double seconds, const Edit& edit = {}) {
-  GateSide side{name, {}};
+Side series(const std::string& name, int count, double seconds, const Edit& edit = {}) {
+  Side side{name, {}};
   for (int i = 0; i < count; ++i) {
     side.runs.push_back(run_of(seconds * (1 + 0.0001 * i)));
     if (edit) edit(side.runs.back());
@@ -48,8 +50,8 @@ GateSide series(const std::string& name, int count, double seconds, const Edit& 
 }
 
 /// One run of each pair from 1 on.
-GateSide of_campaign(const std::string& side, int pairs, double seconds, const Edit& edit = {}) {
-  GateSide runs = series(side, pairs, seconds);
+Side of_campaign(const std::string& side, int pairs, double seconds, const Edit& edit = {}) {
+  Side runs = series(side, pairs, seconds);
   for (int i = 0; i < pairs; ++i) {
     Result& run = runs.runs[static_cast<std::size_t>(i)];
     run.identity.campaign = CampaignPlace{kCampaign, side, i + 1};
@@ -58,7 +60,7 @@ GateSide of_campaign(const std::string& side, int pairs, double seconds, const E
   return runs;
 }
 
-GateReport judged(const GateSide& baseline, const GateSide& candidate) {
+GateReport judged(const Side& baseline, const Side& candidate) {
   return gate_results(baseline, candidate, rules_for_steps());
 }
 
@@ -67,7 +69,7 @@ struct Refusal {
   ExitCode code = ExitCode::kOk;
 };
 
-Refusal refusal(const GateSide& baseline, const GateSide& candidate) {
+Refusal refusal(const Side& baseline, const Side& candidate) {
   try {
     gate_results(baseline, candidate, rules_for_steps());
   } catch (const Error& error) {
@@ -125,8 +127,8 @@ TEST_CASE("files by themselves are judged by the spread between series", "[gate]
 }
 
 TEST_CASE("pairs need both sides", "[gate]") {
-  GateSide baseline = of_campaign("baseline", 20, 0.5);
-  GateSide candidate = of_campaign("candidate", 20, 0.5);
+  Side baseline = of_campaign("baseline", 20, 0.5);
+  Side candidate = of_campaign("candidate", 20, 0.5);
   SECTION("an end that is not whole is left out") {
     candidate.runs.pop_back();
     const GateReport report = judged(baseline, candidate);
@@ -207,7 +209,7 @@ TEST_CASE("what makes two results not comparable is named", "[gate]") {
 }
 
 TEST_CASE("a run against itself is not comparable", "[gate]") {
-  const GateSide side = series("a", 6, 0.5);
+  const Side side = series("a", 6, 0.5);
   const Refusal refused = refusal(side, side);
   CHECK(refused.code == ExitCode::kInconclusive);
   CHECK_THAT(refused.text, Catch::Contains("is there twice"));
@@ -215,11 +217,11 @@ TEST_CASE("a run against itself is not comparable", "[gate]") {
 
 TEST_CASE("runs that are no measurement are refused", "[gate]") {
   const auto with = [](const Edit& edit) {
-    GateSide side = series("b", 6, 0.5);
+    Side side = series("b", 6, 0.5);
     edit(side.runs[3]);
     return side;
   };
-  const GateSide good = series("a", 6, 0.5);
+  const Side good = series("a", 6, 0.5);
   const Edit dry = [](Result& run) { run.status.state = RunState::kDryRun; };
   CHECK(refusal(good, with(dry)).code == ExitCode::kInconclusive);
   const Edit stopped = [](Result& run) { run.status.state = RunState::kAborted; };
@@ -243,7 +245,7 @@ TEST_CASE("a candidate that misses its quality target has regressed", "[gate]") 
     run.status.violations = {{"quality-target", "/quality/value", "", "", ""}};
     run.quality->passed = false;
   };
-  GateSide candidate = of_campaign("candidate", 20, 0.4);
+  Side candidate = of_campaign("candidate", 20, 0.4);
   missed(candidate.runs[7]);
   const GateReport report = judged(of_campaign("baseline", 20, 0.5), candidate);
   CHECK(row(report, "time.step").verdict == Verdict::kFaster);
@@ -251,11 +253,11 @@ TEST_CASE("a candidate that misses its quality target has regressed", "[gate]") 
   CHECK_THAT(row(report, "quality target").note, Catch::Contains("19 of 20"));
   CHECK(exit_code(report, true) == ExitCode::kRegression);
   // A wrong model cannot be the baseline.
-  GateSide baseline = of_campaign("baseline", 20, 0.5);
+  Side baseline = of_campaign("baseline", 20, 0.5);
   missed(baseline.runs[0]);
   CHECK(refusal(baseline, of_campaign("candidate", 20, 0.5)).code == ExitCode::kUsage);
   // Training that ended without its target counts as a miss, too.
-  GateSide aborted = of_campaign("candidate", 20, 0.5);
+  Side aborted = of_campaign("candidate", 20, 0.5);
   aborted.runs[2].status.state = RunState::kAborted;
   aborted.runs[2].status.violations = {{kConvergedRule, "", "", "", ""}};
   CHECK(row(judged(of_campaign("baseline", 20, 0.5), aborted), "quality target").verdict ==
@@ -263,15 +265,15 @@ TEST_CASE("a candidate that misses its quality target has regressed", "[gate]") 
 }
 
 TEST_CASE("a missing metric is a failure", "[gate]") {
-  const GateSide good = series("a", 6, 0.5);
-  GateSide without = series("b", 6, 0.5);
+  const Side good = series("a", 6, 0.5);
+  Side without = series("b", 6, 0.5);
   without.runs[5].metrics.clear();
   CHECK_THAT(refusal(good, without).text, Catch::Contains("has no metric time.step in 1 of 6"));
   CHECK(refusal(without, good).code == ExitCode::kUsage);
   // Memory is judged where it was measured: on both sides, or not at all.
-  GateSide with_memory = series("b", 6, 0.5, [](Result& run) { run.memory.peak_bytes = 1e9; });
+  Side with_memory = series("b", 6, 0.5, [](Result& run) { run.memory.peak_bytes = 1e9; });
   CHECK_THAT(refusal(good, with_memory).text, Catch::Contains("memory.peak"));
-  GateSide more_memory = series("c", 6, 0.5, [](Result& run) { run.memory.peak_bytes = 2e9; });
+  Side more_memory = series("c", 6, 0.5, [](Result& run) { run.memory.peak_bytes = 2e9; });
   const GateReport report = judged(with_memory, more_memory);
   CHECK(row(report, "memory.peak").verdict == Verdict::kRegressed);
   CHECK(row(report, "memory.peak").group == GateGroup::kMemory);
@@ -286,23 +288,23 @@ TEST_CASE("a missing metric is a failure", "[gate]") {
 TEST_CASE("values that are no measurement are a failure", "[gate]") {
   for (const double bad : {0.0, -1.0, 1e308, 1e-300}) {
     CAPTURE(bad);
-    GateSide candidate = of_campaign("candidate", 20, 0.5);
+    Side candidate = of_campaign("candidate", 20, 0.5);
     candidate.runs[3].metrics = {sample_metric("time.step", "s", {bad}, 0)};
     CHECK_THAT(refusal(of_campaign("baseline", 20, 0.5), candidate).text,
                Catch::Contains("is no measured value"));
   }
-  GateSide other_unit = series("b", 6, 0.5);
+  Side other_unit = series("b", 6, 0.5);
   other_unit.runs[2].metrics[0].unit = "B";
   CHECK_THAT(refusal(series("a", 6, 0.5), other_unit).text, Catch::Contains("another unit"));
-  GateSide no_side = series("b", 6, 0.5);
+  Side no_side = series("b", 6, 0.5);
   for (Result& run : no_side.runs) run.metrics[0].direction = Direction::kNone;
   CHECK_THAT(refusal(series("a", 6, 0.5), no_side).text,
              Catch::Contains("no direction that is better"));
 }
 
 TEST_CASE("a quality that nobody judged is not taken for a good one", "[gate]") {
-  const GateSide good = of_campaign("baseline", 20, 0.5);
-  GateSide unjudged = of_campaign("candidate", 20, 0.5);
+  const Side good = of_campaign("baseline", 20, 0.5);
+  Side unjudged = of_campaign("candidate", 20, 0.5);
   unjudged.runs[4].quality->passed = std::nullopt;
   CHECK_THAT(refusal(good, unjudged).text, Catch::Contains("others did not"));
   unjudged.runs[4].quality = std::nullopt;
@@ -324,17 +326,17 @@ TEST_CASE("every form of the report tells the verdict and how to repeat it", "[g
   GateReport report = judged(of_campaign("baseline", 20, 0.5), of_campaign("candidate", 20, 0.55));
   report.repeat = "harness gate --baseline 'a' --candidate 'b'";
   for (GateRow& one : report.rows) one.repeat = report.repeat;
-  const std::string text = render_gate_text(report);
+  const std::string text = render_gate(report, "text", false);
   CHECK_THAT(text, Catch::Contains("verdict   regressed"));
   CHECK_THAT(text, Catch::Contains("harness gate --baseline"));
   CHECK(badly_set(text, 100).empty());
-  const std::string markdown = render_gate_markdown(report);
+  const std::string markdown = render_gate(report, "markdown", false);
   CHECK_THAT(markdown, Catch::Contains("### Gate: regressed"));
   CHECK_THAT(markdown, Catch::Contains("| time.step |"));
-  const std::string junit = render_gate_junit(report, false);
+  const std::string junit = render_gate(report, "junit", false);
   CHECK_THAT(junit, Catch::Contains("tests=\"2\" failures=\"1\""));
   CHECK_THAT(junit, Catch::Contains("<failure type=\"regressed\""));
-  const nlohmann::json json = to_json(report, false);
+  const auto json = nlohmann::json::parse(render_gate(report, "json", false));
   CHECK(json["verdict"] == "regressed");
   CHECK(json["exit_code"] == 4);
   CHECK(json["rows"][0]["metric"] == "time.step");
@@ -343,14 +345,14 @@ TEST_CASE("every form of the report tells the verdict and how to repeat it", "[g
 
 TEST_CASE("an inconclusive case is a failure of the JUnit file unless it passes", "[gate]") {
   const GateReport few = judged(series("a", 3, 0.5), series("b", 3, 0.5));
-  CHECK_THAT(render_gate_junit(few, false), Catch::Contains("<failure type=\"inconclusive\""));
-  const std::string passed = render_gate_junit(few, true);
+  CHECK_THAT(render_gate(few, "junit", false), Catch::Contains("<failure type=\"inconclusive\""));
+  const std::string passed = render_gate(few, "junit", true);
   CHECK_THAT(passed, Catch::Contains("failures=\"0\" skipped=\"1\""));
   CHECK_THAT(passed, !Catch::Contains("<failure"));
   // Sides that cannot be compared have no rows, and must not look like success.
   const Edit other = [](Result& run) { run.system["fingerprint"] = "other"; };
   const GateReport none = judged(series("a", 6, 0.5), series("b", 6, 0.5, other));
-  CHECK_THAT(render_gate_junit(none, true), Catch::Contains("tests=\"1\" failures=\"1\""));
+  CHECK_THAT(render_gate(none, "junit", true), Catch::Contains("tests=\"1\" failures=\"1\""));
 }
 
 TEST_CASE("text from files cannot drive what shows the report", "[gate]") {
@@ -358,11 +360,12 @@ TEST_CASE("text from files cannot drive what shows the report", "[gate]") {
   const auto name = [&](Result& run) { run.system["build"]["compiler"] = hostile; };
   GateReport report = judged(series(hostile, 6, 0.5), series("b", 6, 0.5, name));
   for (const std::string& text :
-       {render_gate_text(report), render_gate_markdown(report), render_gate_junit(report, false)}) {
+       {render_gate(report, "text", false), render_gate(report, "markdown", false),
+        render_gate(report, "junit", false)}) {
     CHECK(text.find('\x1b') == std::string::npos);
   }
-  CHECK(render_gate_markdown(report).find("<script>") == std::string::npos);
-  CHECK(render_gate_junit(report, false).find("<script>") == std::string::npos);
+  CHECK(render_gate(report, "markdown", false).find("<script>") == std::string::npos);
+  CHECK(render_gate(report, "junit", false).find("<script>") == std::string::npos);
 }
 
 TEST_CASE("the gate's rules are read and checked", "[gate]") {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/gate/gate_decision.hpp"
+#include "harness/gate/decision.hpp"
 
 namespace harness {
 

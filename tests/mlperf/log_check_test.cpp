@@ -23,7 +23,7 @@ const LogRules& rules() {
   return loaded;
 }
 
-LogVerdict verdict_of(const std::string& text) {
+LogCheck check_of(const std::string& text) {
   return check_log(rules(), parse_log(text, rules().prefix, "run.log"));
 }
 
@@ -55,12 +55,12 @@ TEST_CASE("each rule of a log broken once is found and named", "[mlperf]") {
   std::set<std::string> broken;
   for (const AlteredLog& log : logs) {
     INFO(log.name);
-    const LogVerdict verdict = verdict_of(log.text);
-    CHECK(verdict.passed() == log.rule.empty());
+    const LogCheck check = check_of(log.text);
+    CHECK(check.passed() == log.rule.empty());
     if (log.rule.empty()) continue;
     broken.insert(log.rule);
-    CHECK(names(verdict.problems).count(log.rule) == 1);
-    for (const LogFinding& finding : verdict.problems) {
+    CHECK(names(check.problems).count(log.rule) == 1);
+    for (const LogFinding& finding : check.problems) {
       CHECK(!finding.expected.empty());
       CHECK(!finding.actual.empty());
     }
@@ -82,9 +82,9 @@ TEST_CASE("each rule of a log broken once is found and named", "[mlperf]") {
 TEST_CASE("a finding names the line, what was expected and what is there", "[mlperf]") {
   const std::vector<AlteredLog> logs = altered_logs();
   const auto only = [&](const std::string& name) {
-    const LogVerdict verdict = verdict_of(log_named(logs, name).text);
-    REQUIRE(verdict.problems.size() == 1);
-    return verdict.problems.front();
+    const LogCheck check = check_of(log_named(logs, name).text);
+    REQUIRE(check.problems.size() == 1);
+    return check.problems.front();
   };
   const LogFinding optimiser = only("another optimiser");
   CHECK(optimiser.expected == "opt_name \"adam\"");
@@ -107,11 +107,11 @@ TEST_CASE("a finding names the line, what was expected and what is there", "[mlp
 
 TEST_CASE("notes tell what later rules and other tools ask for", "[mlperf]") {
   const std::vector<AlteredLog> logs = altered_logs();
-  CHECK(verdict_of(log_named(logs, "untouched").text).notes.empty());
-  const LogVerdict aborted = verdict_of(log_named(logs, "aborted after the target").text);
+  CHECK(check_of(log_named(logs, "untouched").text).notes.empty());
+  const LogCheck aborted = check_of(log_named(logs, "aborted after the target").text);
   CHECK(aborted.passed());
   CHECK(names(aborted.notes) == std::set<std::string>{"status-success"});
-  const LogVerdict seedless = verdict_of(log_named(logs, "unknown key").text);
+  const LogCheck seedless = check_of(log_named(logs, "unknown key").text);
   CHECK(seedless.passed());
   CHECK(names(seedless.notes) == std::set<std::string>{"seed-logged"});
 }
@@ -121,7 +121,7 @@ TEST_CASE("what cannot be read as a log is one clear error", "[mlperf]") {
     for (const AlteredLog& log : logs) {
       INFO(log.name);
       try {
-        verdict_of(log.text);
+        check_of(log.text);
         FAIL("was read");
       } catch (const Error& error) {
         CHECK(error.code() == ExitCode::kUsage);
@@ -130,9 +130,9 @@ TEST_CASE("what cannot be read as a log is one clear error", "[mlperf]") {
       }
     }
   }
-  CHECK_THROWS_WITH(verdict_of(log_named(unreadable_logs(), "empty").text),
+  CHECK_THROWS_WITH(check_of(log_named(unreadable_logs(), "empty").text),
                     Catch::Contains("holds no line with ':::MLLOG'"));
-  CHECK_THROWS_WITH(verdict_of(log_named(unreadable_logs(), "nested deep").text),
+  CHECK_THROWS_WITH(check_of(log_named(unreadable_logs(), "nested deep").text),
                     Catch::Contains("nested more than 16 deep"));
 }
 

@@ -16,7 +16,7 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-LogVerdict verdict_of(const std::filesystem::path& file) {
+LogCheck check_of(const std::filesystem::path& file) {
   const LogRules rules = load_log_rules(home_folder(), "mlperf-training-5.1.0");
   return check_log(rules, read_log(file, rules.prefix));
 }
@@ -207,10 +207,10 @@ TEST_CASE("the null workload trains through its script of qualities", "[mlperf]"
   CHECK(value_of(events, "global_batch_size") == 4);
   CHECK(events.back().at("metadata").at("status") == "success");
   CHECK(events.at(events.size() - 2).at("metadata").at("epoch_num") == 3);
-  const LogVerdict verdict = verdict_of(folder / "run.log");
-  CHECK(verdict.passed());
-  CHECK(verdict.notes.empty());
-  CHECK(verdict.groups ==
+  const LogCheck check = check_of(folder / "run.log");
+  CHECK(check.passed());
+  CHECK(check.notes.empty());
+  CHECK(check.groups ==
         std::vector<std::string>{"every log", "a division's benchmark", "open retinanet"});
 }
 

@@ -21,7 +21,7 @@ ReportData collected(const std::vector<Profile>& profiles) {
   for (const Profile& profile : profiles) {
     ValidationReport report;
     report.profile = profile;
-    report.verdict = "valid";
+    report.summary = "valid";
     collector.add(profile.identity.uuid + ".json", report, {});
   }
   return collector.finish();

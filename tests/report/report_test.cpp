@@ -24,7 +24,7 @@ constexpr const char* kPayload =
 ValidationReport sound(const Result& result) {
   ValidationReport report;
   report.result = result;
-  report.verdict = "valid";
+  report.summary = "valid";
   return report;
 }
 

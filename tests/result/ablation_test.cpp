@@ -266,7 +266,7 @@ TEST_CASE_METHOD(Fixture, "an ablation that owns up to a missed quality is sound
                                   {"hint", ""}}};
   });
   CHECK(report.problems.empty());
-  CHECK(report.verdict == "sound file of an invalid run: 1 violation");
+  CHECK(report.summary == "sound file of an invalid run: 1 violation");
   CHECK(report.code == ExitCode::kInvalid);
 }
 

@@ -51,7 +51,7 @@ TEST_CASE_METHOD(Fixture, "a sound file of a valid run is valid", "[validate]") 
   const ValidationReport report = validate_result_file(file());
   CHECK(report.problems.empty());
   CHECK(report.code == ExitCode::kOk);
-  CHECK(report.verdict == "valid");
+  CHECK(report.summary == "valid");
   CHECK(report.result.value_or(Result{}).rules.workload == "null");
 }
 
@@ -217,7 +217,7 @@ TEST_CASE_METHOD(Fixture, "parts that disagree are named by path", "[validate]")
     INFO(one.path);
     CHECK(names(report, one.path, one.reason));
     CHECK(report.code == ExitCode::kInvalid);
-    CHECK_THAT(report.verdict, Catch::Contains("not valid"));
+    CHECK_THAT(report.summary, Catch::Contains("not valid"));
   }
 }
 
@@ -233,7 +233,7 @@ TEST_CASE_METHOD(
     CAPTURE(pointer);
     const auto report = edited([&, &at = pointer](json& d) { d[json::json_pointer(at)] = evil; });
     CHECK(report.code == (report.problems.empty() ? ExitCode::kOk : ExitCode::kInvalid));
-    std::string said = report.verdict;
+    std::string said = report.summary;
     for (const SchemaProblem& problem : report.problems) said += problem.path + problem.reason;
     CHECK(said.find_first_of("\x1b\x07\n") == std::string::npos);
     // Names and identifiers take part in paths and comparisons: nothing of the kind is one.
@@ -322,7 +322,7 @@ TEST_CASE_METHOD(Fixture, "a sound file of a run that is no measurement says so"
     write_result_file(result, file());
     const ValidationReport report = validate_result_file(file());
     CHECK(report.problems.empty());
-    CHECK(report.verdict == "sound file of an invalid run: 1 violation");
+    CHECK(report.summary == "sound file of an invalid run: 1 violation");
     CHECK(report.code == ExitCode::kInvalid);
   }
   SECTION("aborted") {
@@ -330,14 +330,14 @@ TEST_CASE_METHOD(Fixture, "a sound file of a run that is no measurement says so"
     write_result_file(result, file());
     const ValidationReport report = validate_result_file(file());
     CHECK(report.problems.empty());
-    CHECK(report.verdict == "sound file of an aborted run");
+    CHECK(report.summary == "sound file of an aborted run");
     CHECK(report.code == ExitCode::kInvalid);
   }
   SECTION("dry run") {
     result.status.state = RunState::kDryRun;
     write_result_file(result, file());
     const ValidationReport report = validate_result_file(file());
-    CHECK_THAT(report.verdict, Catch::Contains("no measurement"));
+    CHECK_THAT(report.summary, Catch::Contains("no measurement"));
     CHECK(report.code == ExitCode::kOk);
   }
   CHECK(read_result_file(file()).status.state == result.status.state);

@@ -92,7 +92,7 @@ inline bool names(const CheckedFile& checked, const std::string& pointer) {
 }
 
 inline std::string listed(const CheckedFile& checked) {
-  std::string text = checked.report.verdict;
+  std::string text = checked.report.summary;
   for (const SchemaProblem& problem : checked.report.problems) {
     text += "\n  " + problem.path + ": " + problem.reason;
   }

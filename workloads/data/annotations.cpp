@@ -139,23 +139,23 @@ std::unordered_map<std::int64_t, std::int32_t> number_categories(std::vector<Cat
   return labels;
 }
 
-enum class Verdict { kKept, kClamped, kNotFinite, kDegenerate };
+enum class BoxFate { kKept, kClamped, kNotFinite, kDegenerate };
 
 /// The reference's order: to corners, clamp to the image, drop what has no area.
-Verdict to_corners(const RawBox& raw, const ImageRecord& image, Box& box) {
+BoxFate to_corners(const RawBox& raw, const ImageRecord& image, Box& box) {
   const float right = raw.x + raw.width;
   const float bottom = raw.y + raw.height;
   if (!std::isfinite(raw.x) || !std::isfinite(raw.y) || !std::isfinite(right) ||
       !std::isfinite(bottom)) {
-    return Verdict::kNotFinite;
+    return BoxFate::kNotFinite;
   }
   const auto width = static_cast<float>(image.width);
   const auto height = static_cast<float>(image.height);
   box = {std::clamp(raw.x, 0.0F, width), std::clamp(raw.y, 0.0F, height),
          std::clamp(right, 0.0F, width), std::clamp(bottom, 0.0F, height)};
-  if (!(box.x2 > box.x1 && box.y2 > box.y1)) return Verdict::kDegenerate;
+  if (!(box.x2 > box.x1 && box.y2 > box.y1)) return BoxFate::kDegenerate;
   const bool same = box.x1 == raw.x && box.y1 == raw.y && box.x2 == right && box.y2 == bottom;
-  return same ? Verdict::kKept : Verdict::kClamped;
+  return same ? BoxFate::kKept : BoxFate::kClamped;
 }
 
 /// Sorts the boxes to their images, keeping the file's order within each.
@@ -189,13 +189,13 @@ void attach_boxes(Collector& raw, const AnnotationPolicy& policy, const std::str
       continue;
     }
     Box corners;
-    const Verdict verdict = to_corners(box, raw.images[image->second], corners);
-    if (verdict == Verdict::kNotFinite) {
+    const BoxFate fate = to_corners(box, raw.images[image->second], corners);
+    if (fate == BoxFate::kNotFinite) {
       ++report.dropped_not_finite;
-    } else if (verdict == Verdict::kDegenerate) {
+    } else if (fate == BoxFate::kDegenerate) {
       ++report.dropped_degenerate;
     } else {
-      if (verdict == Verdict::kClamped) ++report.boxes_clamped;
+      if (fate == BoxFate::kClamped) ++report.boxes_clamped;
       owner[i] = image->second;
       ++raw.images[image->second].box_count;
     }

@@ -50,7 +50,7 @@ PageSection summary_section(const ReportData& data) {
       {"headline [95 %]", true}, {"quality", true}, {"machine"},  {"commit"}, {"file"}};
   for (const ReportFile& file : data.rejected) {
     std::vector<PageCell> row(table.columns.size(), PageCell{"-"});
-    row[1] = {printable(file.verdict), {}, Tone::kBad, "files"};
+    row[1] = {printable(file.summary), {}, Tone::kBad, "files"};
     row[10] = {printable(file.name)};
     table.rows.push_back(std::move(row));
   }

@@ -51,12 +51,12 @@ void add_rows(PageTable& table, const Comparison& comparison,
       PageCell value{"none"};
       if (row.values[i]) value = {with_interval(*row.values[i], row.unit), row.values[i]->center};
       PageCell change{"-"};
-      PageCell verdict{i == 0 ? "first" : "-"};
+      PageCell word{i == 0 ? "first" : "-"};
       if (i < row.changes.size() && row.changes[i]) {
         change = {(row.is_factor ? "× " : "") + change_text(*row.changes[i], row),
                   row.changes[i]->center};
-        verdict = {change_verdict(*row.changes[i], row.is_factor)};
-        if (verdict.text == "differs") verdict.tone = Tone::kDoubt;
+        word = {change_word(*row.changes[i], row.is_factor)};
+        if (word.text == "differs") word.tone = Tone::kDoubt;
       }
       const auto note = row.notes.find(i);
       table.rows.push_back(
@@ -65,7 +65,7 @@ void add_rows(PageTable& table, const Comparison& comparison,
            {std::to_string(comparison.runs[i]), static_cast<double>(comparison.runs[i])},
            value,
            change,
-           verdict,
+           word,
            {note == row.notes.end() ? "" : printable(note->second)}});
     }
   }

@@ -173,7 +173,7 @@ std::string render_summary(const Ablation& ablation) {
   add_variants(text, ablation.variants);
   add_notes(text, ablation);
   add_phases(text, ablation.variants);
-  return text + verdict_text(ablation);
+  return text + closing_text(ablation);
 }
 
 }  // namespace harness

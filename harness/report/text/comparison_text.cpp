@@ -48,7 +48,7 @@ void add_row(std::string& text, const ComparedRow& row) {
       const char* between = row.is_factor ? "/" : "-";
       line += fmt::format(
           "{}{}A {}{}: {}", letter(i), between, number(change.center, row.unit, row.is_factor),
-          interval_text(change, row.unit, row.is_factor), change_verdict(change, row.is_factor));
+          interval_text(change, row.unit, row.is_factor), change_word(change, row.is_factor));
     }
     const auto note = row.notes.find(i);
     if (note != row.notes.end()) line += "  " + note->second;
@@ -86,7 +86,7 @@ json rows_json(const std::vector<ComparedRow>& rows) {
 
 }  // namespace
 
-std::string change_verdict(const Interval& change, bool is_factor) {
+std::string change_word(const Interval& change, bool is_factor) {
   if (!change.low || !change.high) return "too few runs to tell";
   const double none = is_factor ? 1 : 0;
   return *change.low > none || *change.high < none ? "differs" : "no difference seen";
@@ -132,7 +132,7 @@ std::string comparison_csv(const Comparison& comparison) {
       append_interval(line, row.values[i]);
       line.push_back(row.is_factor ? "factor" : "difference");
       append_interval(line, change);
-      line.push_back(change ? change_verdict(*change, row.is_factor) : "");
+      line.push_back(change ? change_word(*change, row.is_factor) : "");
       line.push_back(note == row.notes.end() ? "" : note->second);
       line.push_back(section);
       line.push_back(printable(comparison.workload));

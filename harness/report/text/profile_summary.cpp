@@ -112,7 +112,7 @@ std::string render_summary(const Profile& profile, std::size_t columns) {
   for (const std::string& remark : remarks(profile.tables)) {
     text += wrap("note     " + printable(remark, 400), columns, 9) + "\n";
   }
-  text += verdict_text(profile);
+  text += closing_text(profile);
   return text;
 }
 

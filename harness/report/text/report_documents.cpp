@@ -21,7 +21,7 @@ json problems_of(const ReportFile& file) {
 
 json file_json(const ReportFile& file) {
   return {{"file", printable(file.name, 4096)},
-          {"verdict", printable(file.verdict)},
+          {"verdict", printable(file.summary)},
           {"problems", problems_of(file)},
           {"notes", file.notes}};
 }

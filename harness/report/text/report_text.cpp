@@ -53,7 +53,7 @@ void add_rows(std::string& text, const std::vector<Row>& rows) {
 
 void add_problems(std::string& text, const ReportFile& file) {
   if (file.problems.empty()) return;
-  text += fmt::format("\n{}: {}\n", printable(file.name), printable(file.verdict));
+  text += fmt::format("\n{}: {}\n", printable(file.name), printable(file.summary));
   for (const SchemaProblem& problem : file.problems) {
     text += fmt::format("  {}: {}\n", problem.path.empty() ? "(file)" : printable(problem.path),
                         printable(problem.reason, 400));

@@ -138,7 +138,7 @@ std::string render_summary(const Result& result) {
   text += "\n";
   add_machine(text, result);
   add_quality(text, result);
-  text += verdict_text(result);
+  text += closing_text(result);
   return text;
 }
 

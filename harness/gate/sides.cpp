@@ -1,4 +1,5 @@
-// What two sides must be before they are judged.
+#include "harness/gate/sides.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +9,6 @@
 #include "harness/base/error.hpp"
 #include "harness/base/text.hpp"
 #include "harness/compare/set_up.hpp"
-#include "harness/gate/gate.hpp"
 
 namespace harness {
 namespace {
@@ -37,7 +37,7 @@ void check_run(const std::string& side, const Result& run) {
 }
 
 /// A machine whose governor or limits changed half-way, say.
-void check_alike(const GateSide& side, const Result& run, GateReport& report) {
+void check_alike(const Side& side, const Result& run, GateReport& report) {
   const Result& first = side.runs.front();
   if (run.rules.workload != first.rules.workload) {
     refuse(side.name, run,
@@ -58,7 +58,7 @@ void check_alike(const GateSide& side, const Result& run, GateReport& report) {
 }
 
 /// Files say themselves on which side of their campaign they were.
-void check_campaigns(const GateSide& baseline, const GateSide& candidate) {
+void check_campaigns(const Side& baseline, const Side& candidate) {
   std::set<std::string> ids;
   for (const Result& run : baseline.runs) {
     if (run.identity.campaign) ids.insert(run.identity.campaign->id);
@@ -82,9 +82,9 @@ bool missed_quality(const Result& run) {
                      [](const Violation& violation) { return violation.rule == "quality-target"; });
 }
 
-void check_gate_sides(const GateSide& baseline, const GateSide& candidate, GateReport& report) {
+void check_gate_sides(const Side& baseline, const Side& candidate, GateReport& report) {
   std::set<std::string> uuids;
-  for (const GateSide* side : {&baseline, &candidate}) {
+  for (const Side* side : {&baseline, &candidate}) {
     if (side->runs.empty()) throw Error(printable(side->name), "holds no result of a run");
     for (const Result& run : side->runs) {
       check_run(side->name, run);

@@ -1,3 +1,5 @@
+#include "harness/gate/differences.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 
 #include "harness/base/text.hpp"
 #include "harness/compare/set_up.hpp"
-#include "harness/gate/gate.hpp"
 
 namespace harness {
 namespace {

@@ -1,16 +1,14 @@
-// What a gate found, and its forms: text for a terminal, Markdown for a pull request, JUnit for a
-// CI server, JSON for programs.
+// What a gate found, and what follows from it.
 #pragma once
 
 #include <cstddef>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "harness/base/error.hpp"
 #include "harness/base/metric.hpp"
-#include "harness/gate/gate_decision.hpp"
+#include "harness/gate/decision.hpp"
 
 namespace harness {
 
@@ -55,20 +53,18 @@ struct GateReport {
 const char* to_text(Verdict verdict);
 const char* to_text(GateGroup group);
 
-/// Regressed before inconclusive before the others. Precondition: there are rows.
+/// "better" where no speed is meant.
+std::string verdict_word(const GateRow& row);
+/// Of the report: a verdict, or why there is none.
+std::string overall_word(const GateReport& report);
+/// What needs attention first: regressed before inconclusive before the others.
+std::vector<GateRow> rows_by_weight(const GateReport& report);
+
+/// The verdict of the first of rows_by_weight(). Precondition: there are rows.
 Verdict overall(const GateReport& report);
 
 /// `inconclusive_passes`: an inconclusive verdict counts as success; sides that are not comparable
 /// never do, nor does a report without rows.
 ExitCode exit_code(const GateReport& report, bool inconclusive_passes);
-
-/// In place of a report where there is none, for those who read files: what went wrong, in a form
-/// that no CI server takes for success.
-std::string render_gate_error(const std::string& format, const Error& error);
-
-std::string render_gate_text(const GateReport& report);
-std::string render_gate_markdown(const GateReport& report);
-std::string render_gate_junit(const GateReport& report, bool inconclusive_passes);
-nlohmann::json to_json(const GateReport& report, bool inconclusive_passes);
 
 }  // namespace harness

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/gate/gate_decision.hpp"
-#include "harness/gate/gate_report.hpp"
+#include "harness/gate/decision.hpp"
+#include "harness/gate/report.hpp"
 
 namespace harness {
 

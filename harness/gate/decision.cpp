@@ -1,4 +1,4 @@
-#include "harness/gate/gate_decision.hpp"
+#include "harness/gate/decision.hpp"
 
 #include <algorithm>
 #include <cmath>

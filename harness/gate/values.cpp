@@ -1,4 +1,4 @@
-#include "harness/gate/gate_values.hpp"
+#include "harness/gate/values.hpp"
 
 #include <fmt/format.h>
 
@@ -55,7 +55,7 @@ void check_reading(const Result& run, const Reading& reading, const GateColumn& 
 }
 
 /// The key of each run of a side: its pair, or its series in order of appearance.
-std::vector<std::int64_t> keys_of(const GateSide& side, bool paired) {
+std::vector<std::int64_t> keys_of(const Side& side, bool paired) {
   std::vector<std::int64_t> keys;
   std::map<std::string, std::int64_t> series;
   for (const Result& run : side.runs) {
@@ -69,7 +69,7 @@ std::vector<std::int64_t> keys_of(const GateSide& side, bool paired) {
 }
 
 /// Values by key; fills unit and direction of `column`. Counts the runs without the metric.
-std::map<std::int64_t, double> values_of(const GateSide& side, bool paired, GateColumn& column,
+std::map<std::int64_t, double> values_of(const Side& side, bool paired, GateColumn& column,
                                          std::size_t& missing) {
   const std::vector<std::int64_t> keys = keys_of(side, paired);
   std::map<std::int64_t, std::vector<double>> readings;
@@ -91,7 +91,7 @@ std::map<std::int64_t, double> values_of(const GateSide& side, bool paired, Gate
 
 }  // namespace
 
-bool of_one_campaign(const GateSide& baseline, const GateSide& candidate) {
+bool of_one_campaign(const Side& baseline, const Side& candidate) {
   const std::optional<CampaignPlace>& first = baseline.runs.front().identity.campaign;
   const auto belongs = [&](const char* side) {
     return [&first, side](const Result& run) {
@@ -103,7 +103,7 @@ bool of_one_campaign(const GateSide& baseline, const GateSide& candidate) {
          std::all_of(candidate.runs.begin(), candidate.runs.end(), belongs("candidate"));
 }
 
-std::vector<GateColumn> gate_columns(const GateSide& baseline, const GateSide& candidate,
+std::vector<GateColumn> gate_columns(const Side& baseline, const Side& candidate,
                                      const std::vector<GatedMetric>& metrics, bool paired) {
   std::vector<GateColumn> columns;
   for (const GatedMetric& metric : metrics) {

@@ -1,4 +1,4 @@
-#include "harness/gate/gate_rules.hpp"
+#include "harness/gate/rules.hpp"
 
 #include <fmt/format.h>
 

@@ -6,16 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "harness/gate/gate_rules.hpp"
-#include "harness/result/result.hpp"
+#include "harness/base/metric.hpp"
+#include "harness/compare/side.hpp"
+#include "harness/gate/rules.hpp"
 
 namespace harness {
-
-/// One side's runs of a workload. All come from valid files.
-struct GateSide {
-  std::string name{};  ///< as given: a file, a folder or a command
-  std::vector<Result> runs{};
-};
 
 /// One metric on both sides. The keys are pairs of a campaign, or 0, 1, ... for one series each.
 struct GateColumn {
@@ -27,11 +22,11 @@ struct GateColumn {
 };
 
 /// Whether all runs belong to one campaign, each given on the side it was measured for.
-bool of_one_campaign(const GateSide& baseline, const GateSide& candidate);
+bool of_one_campaign(const Side& baseline, const Side& candidate);
 
 /// The columns of `metrics`. Runs with the same key give their median. A metric that both sides
 /// lack is left out if its rule allows it. Any other missing metric throws Error.
-std::vector<GateColumn> gate_columns(const GateSide& baseline, const GateSide& candidate,
+std::vector<GateColumn> gate_columns(const Side& baseline, const Side& candidate,
                                      const std::vector<GatedMetric>& metrics, bool paired);
 
 }  // namespace harness

@@ -1,0 +1,14 @@
+// In what two sides differ, and whether they may be compared all the same.
+#pragma once
+
+#include "harness/gate/report.hpp"
+#include "harness/result/result.hpp"
+
+namespace harness {
+
+/// Reports how the sides differ and which differences forbid a comparison. `interleaved` sides may
+/// differ in kernels, precision, allocator, threads and CPUs: two commands serve to compare these.
+void find_differences(const Result& baseline, const Result& candidate, bool interleaved,
+                      GateReport& report);
+
+}  // namespace harness

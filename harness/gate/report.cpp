@@ -1,0 +1,78 @@
+#include "harness/gate/report.hpp"
+
+#include <algorithm>
+
+namespace harness {
+
+const char* to_text(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kSame:
+      return "same";
+    case Verdict::kFaster:
+      return "faster";
+    case Verdict::kRegressed:
+      return "regressed";
+    case Verdict::kInconclusive:
+      break;
+  }
+  return "inconclusive";
+}
+
+const char* to_text(GateGroup group) {
+  switch (group) {
+    case GateGroup::kPerformance:
+      return "performance";
+    case GateGroup::kMemory:
+      return "memory";
+    case GateGroup::kQuality:
+      break;
+  }
+  return "quality";
+}
+
+std::string verdict_word(const GateRow& row) {
+  const bool better = row.verdict == Verdict::kFaster && row.group != GateGroup::kPerformance;
+  return better ? "better" : to_text(row.verdict);
+}
+
+std::string overall_word(const GateReport& report) {
+  if (!report.forbidding.empty()) return "not comparable";
+  return report.rows.empty() ? "nothing to compare" : to_text(overall(report));
+}
+
+std::vector<GateRow> rows_by_weight(const GateReport& report) {
+  std::vector<GateRow> rows = report.rows;
+  const auto weight = [](const GateRow& row) {
+    switch (row.verdict) {
+      case Verdict::kRegressed:
+        return 0;
+      case Verdict::kInconclusive:
+        return 1;
+      default:
+        return 2;
+    }
+  };
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](const GateRow& a, const GateRow& b) { return weight(a) < weight(b); });
+  return rows;
+}
+
+Verdict overall(const GateReport& report) { return rows_by_weight(report).front().verdict; }
+
+ExitCode exit_code(const GateReport& report, bool inconclusive_passes) {
+  if (!report.forbidding.empty()) return ExitCode::kInconclusive;
+  // Green must mean that something was compared.
+  if (report.rows.empty()) return ExitCode::kUsage;
+  switch (overall(report)) {
+    case Verdict::kRegressed:
+      return ExitCode::kRegression;
+    case Verdict::kInconclusive:
+      return inconclusive_passes ? ExitCode::kOk : ExitCode::kInconclusive;
+    case Verdict::kSame:
+    case Verdict::kFaster:
+      return ExitCode::kOk;
+  }
+  return ExitCode::kInconclusive;
+}
+
+}  // namespace harness

@@ -1,0 +1,19 @@
+// What two sides must be before they are judged.
+#pragma once
+
+#include "harness/compare/side.hpp"
+#include "harness/gate/report.hpp"
+#include "harness/result/result.hpp"
+
+namespace harness {
+
+/// Whether the run missed its quality target and kept all other rules.
+bool missed_quality(const Result& run);
+
+/// Throws Error for a side without runs, for a run that was stopped or broke its rules, and for a
+/// baseline that missed its quality target. The exit code is that of "not comparable" for dry runs,
+/// a run given twice, and exchanged sides of a campaign. Runs of one side with several set-ups are
+/// added to what forbids the comparison.
+void check_gate_sides(const Side& baseline, const Side& candidate, GateReport& report);
+
+}  // namespace harness
