@@ -17,8 +17,8 @@ void fuzz_mllog(std::string_view bytes) {
     promise_printable(error.what());
     return;
   }
-  const LogVerdict verdict = check_log(rules, lines);
-  for (const auto* findings : {&verdict.problems, &verdict.notes}) {
+  const LogCheck check = check_log(rules, lines);
+  for (const auto* findings : {&check.problems, &check.notes}) {
     for (const LogFinding& finding : *findings) {
       promise(finding.line <= lines.back().line, "a finding behind the end");
       promise_printable(finding.expected);
