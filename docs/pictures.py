@@ -14,9 +14,9 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests/report"))
+sys.path.insert(0, str(ROOT / "tests/report/page"))
 sys.dont_write_bytecode = True
-import webdriver  # noqa: E402  (lies in tests/report/)
+import webdriver  # noqa: E402  (lies in tests/report/page/)
 
 RESULTS = ROOT / "results"
 WORKLOAD = "retinanet-train"

@@ -41,7 +41,7 @@ says() { grep -q -- "$1" "$work/out" "$work/err"; }
 
 mv "$work/first" "$work/moved" && mkdir -p "$work/cwd" "$work/home" "$work/project"
 chmod -R a-w "$work/moved"
-cp "$source/tests/install/"* "$work/project"
+cp "$source/tests/tools/install/"* "$work/project"
 cd "$work/cwd" || exit 1
 if [[ "$6" == hidden ]]; then
   mount --bind "$work/moved" "$work/moved" && mount -o remount,bind,ro "$work/moved" || exit 1

@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <exception>
 
-#include "tests/gate/gate_trials.hpp"
+#include "tests/gate/trials.hpp"
 
 using namespace harness;  // NOLINT(google-build-using-namespace)
 

@@ -1,5 +1,5 @@
 // The promises of the gate, kept on noise that was recorded on real machines.
-#include "tests/gate/gate_trials.hpp"
+#include "tests/gate/trials.hpp"
 
 #include <catch2/catch.hpp>
 #include <fstream>

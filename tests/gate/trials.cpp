@@ -1,4 +1,4 @@
-#include "tests/gate/gate_trials.hpp"
+#include "tests/gate/trials.hpp"
 
 #include <algorithm>
 #include <fstream>
