@@ -21,4 +21,14 @@ Quality share_of_tolerance(const std::string& metric, std::vector<Check> checks)
   return quality;
 }
 
+std::optional<bool> quality_passed(const Quality& quality, std::optional<double> target) {
+  const bool checks = std::all_of(quality.checks.begin(), quality.checks.end(),
+                                  [](const Check& check) { return check.passed; });
+  if (!checks) return false;
+  if (!target) return quality.checks.empty() ? std::nullopt : std::optional(true);
+  if (!quality.value) return false;
+  return quality.direction == Direction::kLower ? *quality.value <= *target
+                                                : *quality.value >= *target;
+}
+
 }  // namespace harness

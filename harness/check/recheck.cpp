@@ -17,6 +17,7 @@
 #include "harness/workload/ablation_rules.hpp"
 #include "harness/workload/kernel_set.hpp"
 #include "harness/workload/registry.hpp"
+#include "harness/workload/rules_file.hpp"
 
 namespace harness {
 namespace {

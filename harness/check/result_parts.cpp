@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <random>
 
+#include "harness/base/quality.hpp"
 #include "harness/base/text.hpp"
 #include "harness/base/version.hpp"
 #include "harness/plan/division.hpp"
-#include "harness/result/consistency.hpp"
+#include "harness/system/doctor_changes.hpp"
 
 namespace harness {
 

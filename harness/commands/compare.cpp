@@ -9,6 +9,7 @@
 #include "harness/cli/options.hpp"
 #include "harness/commands/command.hpp"
 #include "harness/compare/comparison.hpp"
+#include "harness/report/text/comparison_text.hpp"
 #include "harness/result/result_file.hpp"
 #include "harness/result/result_folder.hpp"
 

@@ -5,6 +5,7 @@
 #include "harness/commands/command.hpp"
 #include "harness/system/capture.hpp"
 #include "harness/system/doctor.hpp"
+#include "harness/system/environment.hpp"
 
 namespace harness {
 

@@ -10,6 +10,7 @@
 #include "harness/commands/command.hpp"
 #include "harness/workload/registry.hpp"
 #include "harness/workload/rules.hpp"
+#include "harness/workload/rules_file.hpp"
 
 namespace harness {
 namespace {

@@ -12,8 +12,9 @@
 #include "harness/cli/options.hpp"
 #include "harness/commands/command.hpp"
 #include "harness/report/page/html_page.hpp"
+#include "harness/report/page/html_render.hpp"
 #include "harness/report/report_data.hpp"
-#include "harness/report/report_lines.hpp"
+#include "harness/report/text/report_forms.hpp"
 
 namespace harness {
 namespace {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <map>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,17 +40,9 @@ struct Comparison {
   std::vector<ComparedRow> convergence{};
 };
 
-/// What an interval says of a change: of a factor against 1, of a difference against 0.
-std::string change_word(const Interval& change, bool is_factor);
-
 /// Throws Error, with the exit code for "not comparable", for sides of other workloads or rules, a
 /// side whose runs do not belong together, runs that are not complete and a run that is there
 /// twice. `target`: quality to count the epochs to, by each run's curve; the runs' own when empty.
 Comparison compare_sides(const std::vector<Side>& sides, std::optional<double> target);
-
-std::string render_comparison(const Comparison& comparison);
-nlohmann::json to_json(const Comparison& comparison);
-/// A row for each quantity of each side.
-std::string comparison_csv(const Comparison& comparison);
 
 }  // namespace harness

@@ -16,6 +16,7 @@
 #include "harness/scenario/ablation_runner.hpp"
 #include "harness/system/affinity.hpp"
 #include "harness/system/capture.hpp"
+#include "harness/system/environment.hpp"
 #include "harness/system/interrupt.hpp"
 #include "harness/system/memory_limit.hpp"
 #include "harness/system/page_cache.hpp"

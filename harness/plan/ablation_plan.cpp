@@ -9,6 +9,7 @@
 #include "harness/base/text.hpp"
 #include "harness/plan/division.hpp"
 #include "harness/workload/ablation_rules.hpp"
+#include "harness/workload/rules_file.hpp"
 
 namespace harness {
 namespace {

@@ -12,6 +12,7 @@
 #include "harness/plan/division.hpp"
 #include "harness/scenario/runner.hpp"
 #include "harness/system/affinity.hpp"
+#include "harness/workload/rules_file.hpp"
 
 namespace harness {
 namespace {

@@ -1,11 +1,10 @@
-// Which step, phase, module and operator each scope of a recording belongs to.
+#include "harness/profile/attribution.hpp"
+
 #include <algorithm>
 #include <iterator>
 #include <map>
 #include <stdexcept>
 #include <string>
-
-#include "harness/profile/tables.hpp"
 
 namespace harness {
 namespace {

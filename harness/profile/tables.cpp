@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "harness/base/text.hpp"
+#include "harness/profile/attribution.hpp"
 #include "harness/profile/verbose_log.hpp"
 #include "harness/stats/stats.hpp"
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "harness/profile/tables.hpp"
+#include "harness/profile/attribution.hpp"
 #include "harness/profile/verbose_log.hpp"
 
 namespace harness {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "harness/base/text.hpp"
-#include "harness/result/result_json.hpp"
+#include "harness/result/common_json.hpp"
 
 namespace harness {
 namespace {

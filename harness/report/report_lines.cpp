@@ -7,7 +7,7 @@
 #include "harness/base/text.hpp"
 #include "harness/profile/views.hpp"
 #include "harness/report/common_text.hpp"
-#include "harness/result/result_json.hpp"
+#include "harness/result/common_json.hpp"
 
 namespace harness {
 namespace {

@@ -1,7 +1,6 @@
 // Each result as one line, for the terminal and for the page.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -55,13 +54,5 @@ std::string commit_of(const Identity& identity);
 /// Status of a result whose file has `file`'s problems, and its tone.
 std::string status_text(const Status& status, const ReportFile& file);
 Tone status_tone(const Status& status, const ReportFile& file);
-
-/// A line for each result and each file that is none; every text safe to print.
-std::string render_report(const ReportData& data);
-
-/// The same as one document: what is said of each file, and the files left out.
-nlohmann::json report_json(const ReportData& data);
-/// A row for each metric of each run and profile, and for each variant of an ablation.
-std::string report_csv(const ReportData& data);
 
 }  // namespace harness

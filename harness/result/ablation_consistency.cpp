@@ -1,10 +1,12 @@
+#include "harness/result/ablation_consistency.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
 
-#include "harness/result/consistency.hpp"
 #include "harness/result/consistency_common.hpp"
+#include "harness/result/consistency_times.hpp"
 
 namespace harness {
 namespace {

@@ -2,6 +2,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/text.hpp"
+#include "harness/result/common_from_json.hpp"
 #include "harness/result/common_json.hpp"
 #include "harness/result/json_clean.hpp"
 

@@ -1,3 +1,5 @@
+#include "harness/result/common_from_json.hpp"
+
 #include "harness/result/common_json.hpp"
 
 namespace harness {

@@ -3,8 +3,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "harness/result/result_json.hpp"
-
 namespace harness {
 namespace {
 

@@ -9,6 +9,10 @@
 #include "harness/base/metric_kind.hpp"
 #include "harness/base/peak_doubt.hpp"
 #include "harness/result/consistency_common.hpp"
+#include "harness/result/consistency_metrics.hpp"
+#include "harness/result/consistency_times.hpp"
+#include "harness/result/consistency_training.hpp"
+#include "harness/result/profile.hpp"
 #include "harness/stats/stats.hpp"
 
 namespace harness {

@@ -11,7 +11,6 @@
 #include "harness/base/text.hpp"
 #include "harness/base/utc.hpp"
 #include "harness/result/canonical_json.hpp"
-#include "harness/result/consistency.hpp"
 
 namespace harness {
 namespace {
@@ -255,16 +254,6 @@ void check_quality(const QualityReport& report, const Settings& settings,
   problems.expect(report.reached_at_step == reached, path + "/reached_at_step",
                   fmt::format("{}, but 'passed' and the number of steps give {}",
                               number(report.reached_at_step), number(reached)));
-}
-
-std::optional<bool> quality_passed(const Quality& quality, std::optional<double> target) {
-  const bool checks = std::all_of(quality.checks.begin(), quality.checks.end(),
-                                  [](const Check& check) { return check.passed; });
-  if (!checks) return false;
-  if (!target) return quality.checks.empty() ? std::nullopt : std::optional(true);
-  if (!quality.value) return false;
-  return quality.direction == Direction::kLower ? *quality.value <= *target
-                                                : *quality.value >= *target;
 }
 
 }  // namespace harness

@@ -39,21 +39,10 @@ bool nearly_equal(double a, double b);
 /// null anywhere in `document`.
 void check_common(const ResultCommon& common, const nlohmann::json& document,
                   ProblemList& problems);
-/// Preparation and `seconds` of steps against the time that the run lasted.
-void check_duration(const ResultCommon& common, double seconds, ProblemList& problems);
 /// Value, error and `passed` of the checks and of the whole, the target against the settings' one;
 /// `steps` were run before it, if that is known; `path` is where the report stands.
 void check_quality(const QualityReport& report, const Settings& settings,
                    std::optional<std::int64_t> steps, const std::string& path,
                    ProblemList& problems);
-
-// The parts of a run and of a profile.
-struct Result;
-/// Each metric by itself: tag, unit, direction, samples, summary.
-void check_metrics(const Result& result, ProblemList& problems);
-/// Phases and throughput against their step, steps against the run.
-void check_times(const Result& result, ProblemList& problems);
-/// Epochs, target and clock of a training; nothing for a run without one.
-void check_training(const Result& result, ProblemList& problems);
 
 }  // namespace harness

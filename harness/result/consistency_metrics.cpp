@@ -1,4 +1,5 @@
-// What a metric's samples, tag and summary say of each other.
+#include "harness/result/consistency_metrics.hpp"
+
 #include <fmt/format.h>
 
 #include <set>
@@ -7,9 +8,9 @@
 #include "harness/base/metric_kind.hpp"
 #include "harness/base/text.hpp"
 #include "harness/result/canonical_json.hpp"
+#include "harness/result/common_json.hpp"
 #include "harness/result/consistency_common.hpp"
 #include "harness/result/profile.hpp"
-#include "harness/result/result_json.hpp"
 #include "harness/stats/stats.hpp"
 
 namespace harness {

@@ -1,5 +1,5 @@
-// What the times of a run say of each other: phases and throughput against their step, steps
-// against the time that the run lasted.
+#include "harness/result/consistency_times.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// What the report on a training to a target says of itself and of the epochs' metrics.
+#include "harness/result/consistency_training.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/result/consistency.hpp"
+#include "harness/base/quality.hpp"
 #include "harness/result/consistency_common.hpp"
 
 namespace harness {

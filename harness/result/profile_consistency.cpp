@@ -1,3 +1,5 @@
+#include "harness/result/profile_consistency.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -2,8 +2,10 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/text.hpp"
+#include "harness/result/common_from_json.hpp"
 #include "harness/result/common_json.hpp"
 #include "harness/result/json_clean.hpp"
+#include "harness/result/result_from_json.hpp"
 #include "harness/result/result_json.hpp"
 
 namespace harness {

@@ -1,7 +1,9 @@
+#include "harness/result/result_from_json.hpp"
+
 #include "harness/base/error.hpp"
 #include "harness/base/text.hpp"
+#include "harness/result/common_from_json.hpp"
 #include "harness/result/common_json.hpp"
-#include "harness/result/result_json.hpp"
 
 namespace harness {
 namespace {

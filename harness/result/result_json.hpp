@@ -1,8 +1,7 @@
-// The result as JSON, and back.
+// The result as JSON.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
-#include <string>
 
 #include "harness/result/result.hpp"
 
@@ -15,19 +14,9 @@ namespace harness {
 /// +-(2^53 - 1): whoever filled the result should have left it out, with a reason.
 nlohmann::json to_json(const Result& result);
 
-/// The result in a document that fits the schema. Throws Error for one that does not.
-Result result_from_json(const nlohmann::json& document);
-
-/// One entry of `metrics`, and back.
+/// One entry of `metrics`.
 nlohmann::json metric_json(const Metric& metric);
-Metric metric_from_json(const nlohmann::json& object);
-/// One entry of `training.resumed`, and back.
+/// One entry of `training.resumed`.
 nlohmann::json resumption_json(const Resumption& resumption);
-Resumption resumption_from_json(const nlohmann::json& object);
-
-/// `valid`, `invalid`, `aborted` or `dry-run`.
-std::string to_text(RunState state);
-/// `lower`, `higher` or `none`.
-std::string to_text(Direction direction);
 
 }  // namespace harness

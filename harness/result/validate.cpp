@@ -7,12 +7,14 @@
 #include <utility>
 
 #include "harness/base/text.hpp"
+#include "harness/result/ablation_consistency.hpp"
 #include "harness/result/ablation_json.hpp"
 #include "harness/result/consistency.hpp"
 #include "harness/result/digest.hpp"
 #include "harness/result/json_reader.hpp"
+#include "harness/result/profile_consistency.hpp"
 #include "harness/result/profile_json.hpp"
-#include "harness/result/result_json.hpp"
+#include "harness/result/result_from_json.hpp"
 
 namespace harness {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/metric_kind.hpp"
+#include "harness/base/quality.hpp"
 #include "harness/base/text.hpp"
-#include "harness/result/consistency.hpp"
 #include "harness/scenario/metric_table.hpp"
 
 namespace harness {

@@ -9,6 +9,8 @@
 #include "harness/base/hash.hpp"
 #include "harness/base/text.hpp"
 #include "harness/system/affinity.hpp"
+#include "harness/system/capture_cpu.hpp"
+#include "harness/system/capture_os.hpp"
 #include "harness/system/cgroup.hpp"
 #include "harness/system/dmi.hpp"
 #include "harness/system/topology.hpp"
@@ -36,8 +38,6 @@ std::string text_of(const nlohmann::json& system, const char* pointer) {
   const nlohmann::json::json_pointer at(pointer);
   return system.contains(at) && !system.at(at).is_null() ? system.at(at).dump() : "?";
 }
-
-}  // namespace
 
 void capture_caches_and_numa(const SystemRoot& root, Facts& facts) {
   const Caches caches = read_caches(root);
@@ -115,6 +115,8 @@ void capture_limits(const SystemRoot& root, Facts& facts) {
     }
   }
 }
+
+}  // namespace
 
 std::string system_fingerprint(const nlohmann::json& system) {
   std::string text = "harness-system/1";

@@ -13,19 +13,8 @@ namespace harness {
 /// Hardware, kernel, limits and build. Tens of milliseconds.
 nlohmann::json capture_system(const SystemRoot& root = SystemRoot());
 
-/// Load, memory, clocks, temperatures and counters. Some milliseconds.
-nlohmann::json capture_environment(const SystemRoot& root = SystemRoot());
-
 /// SHA-256 over what makes two machines the same for comparisons: CPU model and ISA, cores,
 /// threads, caches, memory in GiB. Unread fields count as such.
 std::string system_fingerprint(const nlohmann::json& system);
-
-// The parts of capture_system(), each filling its own section.
-void capture_cpu(const SystemRoot& root, Facts& facts);
-void capture_caches_and_numa(const SystemRoot& root, Facts& facts);
-void capture_memory(const SystemRoot& root, Facts& facts);
-void capture_limits(const SystemRoot& root, Facts& facts);
-void capture_os(const SystemRoot& root, Facts& facts);
-void capture_build(Facts& facts);
 
 }  // namespace harness

@@ -1,3 +1,5 @@
+#include "harness/system/capture_cpu.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+#include "harness/system/capture_os.hpp"
+
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <gnu/libc-version.h>

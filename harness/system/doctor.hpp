@@ -30,11 +30,6 @@ struct Finding {
 /// type are reported as unknown or passed over, never an error. Always in the same order.
 std::vector<Finding> diagnose(const nlohmann::json& system, const nlohmann::json& environment);
 
-/// What went wrong between two calls of capture_environment() around a run: other processes, stolen
-/// CPU time, throttling, swapping. Nothing for what stayed quiet or cannot be told.
-std::vector<Finding> compare_environments(const nlohmann::json& before,
-                                          const nlohmann::json& after);
-
 /// What can still be used of numbers that these findings mistrust, one sentence; empty when none
 /// does.
 std::string what_is_left(const std::vector<Finding>& findings);

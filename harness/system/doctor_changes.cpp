@@ -1,4 +1,5 @@
-// The half of the doctor that looks at what happened during a run.
+#include "harness/system/doctor_changes.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>

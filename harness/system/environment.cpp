@@ -1,3 +1,5 @@
+#include "harness/system/environment.hpp"
+
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>

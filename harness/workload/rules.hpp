@@ -101,14 +101,6 @@ struct Rules {
   Rules in_tier(const std::string& name) const;
 };
 
-/// Reads and checks rules/NAME.json against rules/rules.schema.json, both below `home`. Throws
-/// Error that names the path and the reason inside the file.
-Rules load_rules(const std::filesystem::path& home, const std::string& workload);
-
-/// The same for `content`, the text of that file.
-Rules parse_rules(const std::string& content, const std::filesystem::path& home,
-                  const std::string& workload);
-
 /// Constraints that the result document breaks. `only_below` limits them to one part of the
 /// document
 /// ("/settings/" for what is known before the run).

@@ -1,4 +1,5 @@
-// rules/NAME.json into Rules.
+#include "harness/workload/rules_file.hpp"
+
 #include <fmt/format.h>
 
 #include <mutex>

@@ -6,6 +6,7 @@
 #include "harness/base/error.hpp"
 #include "harness/compare/comparison.hpp"
 #include "harness/compare/convergence.hpp"
+#include "harness/report/text/comparison_text.hpp"
 #include "harness/stats/stats.hpp"
 #include "tests/support/sample_result.hpp"
 

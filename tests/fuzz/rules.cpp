@@ -3,6 +3,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/files.hpp"
 #include "harness/result/result_json.hpp"
+#include "harness/workload/rules_file.hpp"
 #include "tests/fuzz/fuzz.hpp"
 #include "tests/support/sample_result.hpp"
 

@@ -7,6 +7,7 @@
 #include "harness/base/files.hpp"
 #include "harness/measure/measure_ablation.hpp"
 #include "harness/workload/ablation_rules.hpp"
+#include "harness/workload/rules_file.hpp"
 #include "tests/support/sample_ablation.hpp"
 
 using namespace harness;  // NOLINT(google-build-using-namespace)

@@ -4,6 +4,7 @@
 #include "harness/base/files.hpp"
 #include "harness/plan/division.hpp"
 #include "harness/plan/plan.hpp"
+#include "harness/workload/rules_file.hpp"
 
 using namespace harness;  // NOLINT(google-build-using-namespace)
 

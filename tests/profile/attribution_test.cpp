@@ -5,6 +5,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "harness/profile/attribution.hpp"
 #include "harness/profile/tables.hpp"
 #include "harness/profile/trace.hpp"
 #include "harness/profile/views.hpp"

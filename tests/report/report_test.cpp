@@ -5,10 +5,18 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/base/error.hpp"
+#include "harness/report/page/html_ablation.hpp"
+#include "harness/report/page/html_findings.hpp"
+#include "harness/report/page/html_history.hpp"
+#include "harness/report/page/html_json.hpp"
 #include "harness/report/page/html_page.hpp"
-#include "harness/report/page/html_parts.hpp"
+#include "harness/report/page/html_plots.hpp"
+#include "harness/report/page/html_render.hpp"
+#include "harness/report/page/html_runs.hpp"
+#include "harness/report/page/html_series.hpp"
 #include "harness/report/page/number_ranges.hpp"
 #include "harness/report/report_lines.hpp"
+#include "harness/report/text/report_forms.hpp"
 #include "tests/support/sample_ablation.hpp"
 #include "tests/support/sample_result.hpp"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "harness/base/metric_kind.hpp"
-#include "harness/result/consistency.hpp"
+#include "harness/base/quality.hpp"
 #include "harness/result/result.hpp"
 #include "harness/stats/stats.hpp"
 

@@ -4,6 +4,8 @@
 #include <catch2/catch.hpp>
 
 #include "harness/system/capture.hpp"
+#include "harness/system/doctor_changes.hpp"
+#include "harness/system/environment.hpp"
 #include "tests/support/fake_machine.hpp"
 
 using namespace harness;  // NOLINT(google-build-using-namespace)

@@ -9,7 +9,9 @@
 #include <thread>
 
 #include "harness/base/error.hpp"
+#include "harness/system/peaks/bf16.hpp"
 #include "harness/system/peaks/copy_buffer.hpp"
+#include "harness/system/peaks/highway.hpp"
 #include "harness/system/peaks/kernels.hpp"
 #include "harness/system/peaks/sampler.hpp"
 

@@ -9,6 +9,7 @@
 #include "harness/system/capture.hpp"
 #include "harness/system/cgroup.hpp"
 #include "harness/system/dmi.hpp"
+#include "harness/system/environment.hpp"
 #include "harness/system/memory_limit.hpp"
 #include "harness/system/page_cache.hpp"
 #include "harness/system/topology.hpp"

@@ -4,9 +4,9 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/files.hpp"
-#include "harness/result/result_json.hpp"
 #include "harness/stats/stats.hpp"
 #include "harness/workload/rules.hpp"
+#include "harness/workload/rules_file.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 using namespace harness;  // NOLINT(google-build-using-namespace)

@@ -1,4 +1,5 @@
-// The section of one ablation.
+#include "harness/report/page/html_ablation.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +8,7 @@
 
 #include "harness/base/text.hpp"
 #include "harness/report/common_text.hpp"
-#include "harness/report/page/html_parts.hpp"
+#include "harness/report/page/html_facts.hpp"
 #include "harness/report/report_lines.hpp"
 #include "harness/stats/stats.hpp"
 

@@ -1,9 +1,9 @@
-// What the sections of all kinds of results have in common.
+#include "harness/report/page/html_facts.hpp"
+
 #include <fmt/format.h>
 
 #include "harness/base/text.hpp"
 #include "harness/report/common_text.hpp"
-#include "harness/report/page/html_parts.hpp"
 #include "harness/report/report_lines.hpp"
 
 namespace harness {

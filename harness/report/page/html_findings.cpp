@@ -1,4 +1,5 @@
-// Machines, what the rules and the doctor found, and files with problems.
+#include "harness/report/page/html_findings.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +7,7 @@
 #include <tuple>
 
 #include "harness/base/text.hpp"
-#include "harness/report/page/html_parts.hpp"
+#include "harness/report/page/html_facts.hpp"
 #include "harness/report/page/number_ranges.hpp"
 #include "harness/report/report_lines.hpp"
 

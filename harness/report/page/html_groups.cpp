@@ -7,7 +7,6 @@
 #include <tuple>
 
 #include "harness/base/text.hpp"
-#include "harness/compare/comparison.hpp"
 #include "harness/compare/set_up.hpp"
 #include "harness/report/report_lines.hpp"
 

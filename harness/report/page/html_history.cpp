@@ -1,4 +1,5 @@
-// The same work on the same machine over time.
+#include "harness/report/page/html_history.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,10 +8,9 @@
 #include <tuple>
 
 #include "harness/base/text.hpp"
-#include "harness/compare/comparison.hpp"
 #include "harness/compare/set_up.hpp"
+#include "harness/report/page/html_facts.hpp"
 #include "harness/report/page/html_groups.hpp"
-#include "harness/report/page/html_parts.hpp"
 #include "harness/report/report_lines.hpp"
 #include "harness/stats/change_points.hpp"
 

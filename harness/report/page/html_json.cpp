@@ -1,7 +1,7 @@
-// The page's data as JSON, with short names: there may be many points.
+#include "harness/report/page/html_json.hpp"
+
 #include <fmt/format.h>
 
-#include "harness/report/page/html_page.hpp"
 #include "harness/result/result_common.hpp"
 
 namespace harness {

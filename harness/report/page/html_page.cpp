@@ -8,7 +8,15 @@
 
 #include "harness/base/text.hpp"
 #include "harness/base/version.hpp"
-#include "harness/report/page/html_parts.hpp"
+#include "harness/report/page/html_ablation.hpp"
+#include "harness/report/page/html_facts.hpp"
+#include "harness/report/page/html_findings.hpp"
+#include "harness/report/page/html_history.hpp"
+#include "harness/report/page/html_profile.hpp"
+#include "harness/report/page/html_profile_pairs.hpp"
+#include "harness/report/page/html_runs.hpp"
+#include "harness/report/page/html_series.hpp"
+#include "harness/report/page/html_training.hpp"
 #include "harness/report/report_lines.hpp"
 
 namespace harness {

@@ -1,11 +1,12 @@
-// Plots of one run.
+#include "harness/report/page/html_plots.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "harness/base/text.hpp"
-#include "harness/report/page/html_parts.hpp"
+#include "harness/report/page/html_facts.hpp"
 #include "harness/report/report_lines.hpp"
 
 namespace harness {

@@ -1,4 +1,5 @@
-// The section of one profile, and its step as nested bars.
+#include "harness/report/page/html_profile.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +8,10 @@
 #include "harness/base/text.hpp"
 #include "harness/profile/views.hpp"
 #include "harness/report/common_text.hpp"
-#include "harness/report/page/html_parts.hpp"
+#include "harness/report/page/html_facts.hpp"
+#include "harness/report/page/html_profile_plots.hpp"
+#include "harness/report/page/html_profile_roofline.hpp"
+#include "harness/report/page/html_profile_tables.hpp"
 #include "harness/report/profile_tree.hpp"
 #include "harness/report/report_lines.hpp"
 

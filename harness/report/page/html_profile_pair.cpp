@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "harness/base/text.hpp"
-#include "harness/report/page/html_parts.hpp"
+#include "harness/report/page/html_facts.hpp"
 #include "harness/report/page/profile_difference.hpp"
 #include "harness/report/profile_tree.hpp"
 

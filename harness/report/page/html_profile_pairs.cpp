@@ -1,4 +1,5 @@
-// Which profiles stand side by side, and what is said of all of a workload.
+#include "harness/report/page/html_profile_pairs.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,8 +9,8 @@
 #include "harness/base/text.hpp"
 #include "harness/compare/set_up.hpp"
 #include "harness/profile/views.hpp"
+#include "harness/report/page/html_facts.hpp"
 #include "harness/report/page/html_groups.hpp"
-#include "harness/report/page/html_parts.hpp"
 #include "harness/report/page/html_profile_pair.hpp"
 #include "harness/report/report_lines.hpp"
 

@@ -1,4 +1,5 @@
-// Plots of one profile: its primitives, its memory.
+#include "harness/report/page/html_profile_plots.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +7,7 @@
 
 #include "harness/base/text.hpp"
 #include "harness/profile/views.hpp"
-#include "harness/report/page/html_parts.hpp"
+#include "harness/report/page/html_facts.hpp"
 
 namespace harness {
 namespace {

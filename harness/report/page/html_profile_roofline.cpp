@@ -1,4 +1,5 @@
-// What ran in a profile, under the peaks of its machine.
+#include "harness/report/page/html_profile_roofline.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +7,6 @@
 #include <set>
 
 #include "harness/base/text.hpp"
-#include "harness/report/page/html_parts.hpp"
 #include "harness/report/profile_tree.hpp"
 
 namespace harness {

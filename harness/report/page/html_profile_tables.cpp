@@ -1,11 +1,12 @@
-// Tables of one profile.
+#include "harness/report/page/html_profile_tables.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "harness/base/text.hpp"
 #include "harness/profile/views.hpp"
-#include "harness/report/page/html_parts.hpp"
+#include "harness/report/page/html_facts.hpp"
 #include "harness/report/profile_tree.hpp"
 
 namespace harness {

@@ -1,4 +1,5 @@
-// Puts the page together from its files and its data.
+#include "harness/report/page/html_render.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -8,7 +9,7 @@
 
 #include "harness/base/hash.hpp"
 #include "harness/base/text.hpp"
-#include "harness/report/page/html_page.hpp"
+#include "harness/report/page/html_json.hpp"
 #include "harness/report/page/page_assets.hpp"
 
 namespace harness {

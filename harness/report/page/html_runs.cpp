@@ -1,11 +1,13 @@
-// The section of one run.
+#include "harness/report/page/html_runs.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "harness/base/text.hpp"
 #include "harness/report/common_text.hpp"
-#include "harness/report/page/html_parts.hpp"
+#include "harness/report/page/html_facts.hpp"
+#include "harness/report/page/html_plots.hpp"
 #include "harness/report/report_lines.hpp"
 
 namespace harness {

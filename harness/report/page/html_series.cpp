@@ -1,4 +1,5 @@
-// Set-ups of a workload side by side, and how runs that train to a target went.
+#include "harness/report/page/html_series.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,9 +7,10 @@
 
 #include "harness/base/text.hpp"
 #include "harness/compare/comparison.hpp"
+#include "harness/report/page/html_facts.hpp"
 #include "harness/report/page/html_groups.hpp"
-#include "harness/report/page/html_parts.hpp"
 #include "harness/report/report_lines.hpp"
+#include "harness/report/text/comparison_text.hpp"
 #include "harness/stats/stats.hpp"
 
 namespace harness {

@@ -1,4 +1,5 @@
-// How runs that train to a target went.
+#include "harness/report/page/html_training.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,8 +7,8 @@
 #include <set>
 
 #include "harness/base/text.hpp"
+#include "harness/report/page/html_facts.hpp"
 #include "harness/report/page/html_groups.hpp"
-#include "harness/report/page/html_parts.hpp"
 #include "harness/report/report_lines.hpp"
 
 namespace harness {

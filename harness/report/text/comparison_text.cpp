@@ -1,4 +1,5 @@
-// Comparisons as text for a terminal, as JSON and as a table.
+#include "harness/report/text/comparison_text.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>

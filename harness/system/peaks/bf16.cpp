@@ -1,4 +1,5 @@
-// bf16 multiply-adds by intrinsics: Highway 1.0.3 has no target for them.
+#include "harness/system/peaks/bf16.hpp"
+
 #include "harness/system/peaks/kernels.hpp"
 
 #if defined(__x86_64__)

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "harness/system/peaks/highway.hpp"
 #include "harness/system/peaks/kernels.hpp"
 
 namespace harness {

@@ -1,5 +1,5 @@
-// fp32, fp64 and copy in one source for all targets; Highway compiles it once for each and picks
-// the widest at run time.
+#include "harness/system/peaks/highway.hpp"
+
 #include <cstdint>
 #include <string>
 

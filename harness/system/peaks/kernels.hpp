@@ -20,16 +20,4 @@ struct FlopKernel {
   bool (*check)(const void* result) = nullptr;  ///< whether run() left what it must
 };
 
-/// fma.fp32 and fma.fp64 with the widest vectors that Highway knows for this CPU.
-FlopKernel fma_fp32_kernel();
-FlopKernel fma_fp64_kernel();
-/// fma.bf16, accumulated in fp32: AMX, else AVX512_BF16, else none.
-FlopKernel fma_bf16_kernel();
-
-/// Copies with stores that bypass the caches where the CPU has them. Both ends aligned to 64,
-/// `bytes` a multiple of 1024.
-void stream_copy(const void* from, void* to, std::size_t bytes);
-/// How stream_copy() stores.
-std::string stream_copy_method();
-
 }  // namespace harness

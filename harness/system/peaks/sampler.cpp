@@ -17,7 +17,9 @@
 #include "harness/base/text.hpp"
 #include "harness/system/affinity.hpp"
 #include "harness/system/memory_limit.hpp"
+#include "harness/system/peaks/bf16.hpp"
 #include "harness/system/peaks/copy_buffer.hpp"
+#include "harness/system/peaks/highway.hpp"
 #include "harness/system/peaks/kernels.hpp"
 #include "harness/system/topology.hpp"
 

@@ -4,9 +4,13 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "harness/report/page/html_facts.hpp"
+#include "harness/report/page/html_json.hpp"
 #include "harness/report/page/html_page.hpp"
-#include "harness/report/page/html_parts.hpp"
-#include "harness/report/report_lines.hpp"
+#include "harness/report/page/html_profile.hpp"
+#include "harness/report/page/html_profile_roofline.hpp"
+#include "harness/report/page/html_render.hpp"
+#include "harness/report/text/report_forms.hpp"
 #include "tests/support/sample_profile.hpp"
 
 using namespace harness;  // NOLINT(google-build-using-namespace)

@@ -5,6 +5,7 @@
 
 #include "harness/compare/comparison.hpp"
 #include "harness/report/text/advice_text.hpp"
+#include "harness/report/text/comparison_text.hpp"
 #include "harness/report/text/profile_summary.hpp"
 #include "harness/report/text/projection_text.hpp"
 #include "tests/support/files_of_runs.hpp"

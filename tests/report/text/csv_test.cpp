@@ -6,6 +6,7 @@
 
 #include "harness/base/text.hpp"
 #include "harness/compare/comparison.hpp"
+#include "harness/report/text/comparison_text.hpp"
 #include "harness/report/text/result_tables.hpp"
 #include "tests/support/sample_result.hpp"
 
