@@ -9,6 +9,7 @@
 
 #include "harness/base/print.hpp"
 #include "harness/base/text.hpp"
+#include "harness/check/judgement.hpp"
 #include "harness/check/output_place.hpp"
 #include "harness/measure/progress.hpp"
 #include "harness/report/text/ablation_summary.hpp"
@@ -89,19 +90,6 @@ fs::path new_run_folder(const std::string& workload) {
   fs::path folder = base;
   for (int i = 2; fs::exists(folder); ++i) folder = fmt::format("{}-{}", base.string(), i);
   return folder;
-}
-
-ExitCode exit_code(const Status& status, bool strict) {
-  switch (status.state) {
-    case RunState::kAborted:
-      return was_stopped(status) ? ExitCode::kAborted : ExitCode::kInvalid;
-    case RunState::kInvalid:
-      return ExitCode::kInvalid;
-    case RunState::kValid:
-    case RunState::kDryRun:
-      return strict && status.mistrusted ? ExitCode::kInvalid : ExitCode::kOk;
-  }
-  return ExitCode::kInvalid;
 }
 
 ExitCode deliver(const Result& result, const fs::path& file, const fs::path& samples, bool strict,

@@ -20,10 +20,6 @@ std::size_t text_columns();
 /// A folder that does not exist yet, runs/20260131-120000-NAME below the current one.
 std::filesystem::path new_run_folder(const std::string& name);
 
-/// 0 for a valid result or a dry run, 3 for an invalid or (with `strict`) a mistrusted one, 2 for
-/// an aborted one.
-ExitCode exit_code(const Status& status, bool strict);
-
 /// Writes the result's file, prints its summary and where the files are, and returns exit_code().
 /// The file comes first, since a terminal may go away. Where it cannot be written (the disk that
 /// took the samples may be full by now) the result goes to the folder for temporary files, and

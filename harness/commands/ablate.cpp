@@ -3,11 +3,11 @@
 #include "harness/base/files.hpp"
 #include "harness/base/text.hpp"
 #include "harness/check/output_place.hpp"
-#include "harness/check/result_parts.hpp"
 #include "harness/cli/options.hpp"
 #include "harness/cli/output.hpp"
 #include "harness/cli/run_options.hpp"
 #include "harness/commands/command.hpp"
+#include "harness/measure/identity.hpp"
 #include "harness/measure/measure_ablation.hpp"
 #include "harness/system/interrupt.hpp"
 

@@ -11,7 +11,6 @@
 #include "harness/base/text.hpp"
 #include "harness/check/checked_file.hpp"
 #include "harness/check/output_place.hpp"
-#include "harness/check/result_parts.hpp"
 #include "harness/cli/options.hpp"
 #include "harness/cli/output.hpp"
 #include "harness/cli/run_options.hpp"
@@ -21,6 +20,7 @@
 #include "harness/gate/gate.hpp"
 #include "harness/gate/rules.hpp"
 #include "harness/gate/shell_command.hpp"
+#include "harness/measure/identity.hpp"
 #include "harness/result/result_folder.hpp"
 #include "harness/system/interrupt.hpp"
 

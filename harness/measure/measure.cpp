@@ -6,6 +6,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/text.hpp"
+#include "harness/check/judgement.hpp"
 #include "harness/measure/peak_schedule.hpp"
 #include "harness/measure/progress.hpp"
 #include "harness/measure/samples_file.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/check/result_parts.hpp"
+#include "harness/measure/identity.hpp"
 #include "harness/measure/saved_run.hpp"
 #include "harness/plan/plan.hpp"
 #include "harness/result/result.hpp"

@@ -8,7 +8,8 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/text.hpp"
-#include "harness/check/result_parts.hpp"
+#include "harness/check/judgement.hpp"
+#include "harness/measure/identity.hpp"
 #include "harness/measure/progress.hpp"
 #include "harness/measure/samples_file.hpp"
 #include "harness/measure/stop_notice.hpp"

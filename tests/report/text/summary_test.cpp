@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "harness/check/result_parts.hpp"
+#include "harness/check/judgement.hpp"
 #include "tests/support/files_of_runs.hpp"
 #include "tests/support/sample_result.hpp"
 

@@ -1,32 +1,17 @@
-// What the measuring commands fill in alike: identity, division, judgement of the machine.
+// What is to be held of a measurement: its division, quality and status, and the state of the
+// machine.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "harness/base/error.hpp"
 #include "harness/result/result_common.hpp"
 #include "harness/system/doctor.hpp"
 #include "harness/workload/rules.hpp"
 
 namespace harness {
-
-/// Where one run stands in its series.
-struct SeriesPosition {
-  std::string series_id{};
-  std::int64_t index = 1;
-  std::int64_t count = 1;
-};
-
-/// A random (version 4) UUID.
-std::string new_uuid();
-
-/// A new identity that starts now.
-Identity make_identity(const SeriesPosition& position,
-                       const std::vector<std::string>& command_line);
-
-RulesReference refer_to(const Rules& rules, const std::string& tier,
-                        const std::vector<Departure>& departures);
 
 /// Judged against `target`; `steps` were run before.
 QualityReport report_quality(const Quality& quality, std::optional<double> target,
@@ -47,5 +32,9 @@ std::vector<Finding> machine_findings(const ResultCommon& result);
 
 /// Mistrust and recommendations, from the machine's state before and after.
 void judge_machine(ResultCommon& result);
+
+/// 0 for a valid result or a dry run, 3 for an invalid or (with `strict`) a mistrusted one, 2 for
+/// an aborted one.
+ExitCode exit_code(const Status& status, bool strict);
 
 }  // namespace harness

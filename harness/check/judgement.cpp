@@ -1,47 +1,12 @@
-#include "harness/check/result_parts.hpp"
-
-#include <fmt/format.h>
+#include "harness/check/judgement.hpp"
 
 #include <algorithm>
-#include <random>
 
 #include "harness/base/quality.hpp"
-#include "harness/base/text.hpp"
-#include "harness/base/version.hpp"
 #include "harness/plan/division.hpp"
 #include "harness/system/doctor_changes.hpp"
 
 namespace harness {
-
-std::string new_uuid() {
-  std::random_device device;
-  std::string text;
-  for (int i = 0; i < 4; ++i) text += fmt::format("{:08x}", device());
-  text[12] = '4';                                               // version 4, random
-  text[16] = "89ab"[static_cast<unsigned char>(text[16]) % 4];  // variant 1
-  for (const std::size_t dash : {8U, 13U, 18U, 23U}) text.insert(dash, "-");
-  return text;
-}
-
-Identity make_identity(const SeriesPosition& position,
-                       const std::vector<std::string>& command_line) {
-  Identity identity;
-  identity.uuid = new_uuid();
-  identity.series_id = position.series_id;
-  identity.run_index = position.index;
-  identity.run_count = position.count;
-  identity.started_at = utc_now();
-  identity.harness_version = version().version;
-  identity.git_commit = version().git_commit;
-  identity.git_dirty = version().git_dirty;
-  identity.command_line = command_line;
-  return identity;
-}
-
-RulesReference refer_to(const Rules& rules, const std::string& tier,
-                        const std::vector<Departure>& departures) {
-  return {rules.workload, rules.file, rules.version, rules.sha256, tier, "", departures, false};
-}
 
 QualityReport report_quality(const Quality& quality, std::optional<double> target,
                              std::int64_t steps) {
@@ -90,6 +55,19 @@ void judge_machine(ResultCommon& result) {
       status.recommendations.push_back(finding.what + ": " + finding.how);
     }
   }
+}
+
+ExitCode exit_code(const Status& status, bool strict) {
+  switch (status.state) {
+    case RunState::kAborted:
+      return was_stopped(status) ? ExitCode::kAborted : ExitCode::kInvalid;
+    case RunState::kInvalid:
+      return ExitCode::kInvalid;
+    case RunState::kValid:
+    case RunState::kDryRun:
+      return strict && status.mistrusted ? ExitCode::kInvalid : ExitCode::kOk;
+  }
+  return ExitCode::kInvalid;
 }
 
 }  // namespace harness
