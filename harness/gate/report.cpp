@@ -3,6 +3,12 @@
 #include <algorithm>
 
 namespace harness {
+namespace {
+
+/// Precondition: there are rows.
+Verdict overall(const GateReport& report) { return rows_by_weight(report).front().verdict; }
+
+}  // namespace
 
 const char* to_text(Verdict verdict) {
   switch (verdict) {
@@ -56,8 +62,6 @@ std::vector<GateRow> rows_by_weight(const GateReport& report) {
                    [&](const GateRow& a, const GateRow& b) { return weight(a) < weight(b); });
   return rows;
 }
-
-Verdict overall(const GateReport& report) { return rows_by_weight(report).front().verdict; }
 
 ExitCode exit_code(const GateReport& report, bool inconclusive_passes) {
   if (!report.forbidding.empty()) return ExitCode::kInconclusive;

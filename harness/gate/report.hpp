@@ -60,9 +60,6 @@ std::string overall_word(const GateReport& report);
 /// What needs attention first: regressed before inconclusive before the others.
 std::vector<GateRow> rows_by_weight(const GateReport& report);
 
-/// The verdict of the first of rows_by_weight(). Precondition: there are rows.
-Verdict overall(const GateReport& report);
-
 /// `inconclusive_passes`: an inconclusive verdict counts as success; sides that are not comparable
 /// never do, nor does a report without rows.
 ExitCode exit_code(const GateReport& report, bool inconclusive_passes);

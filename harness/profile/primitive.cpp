@@ -77,6 +77,15 @@ bool is_convolution(const Primitive& primitive) {
   return primitive.kind == "convolution" || primitive.kind == "deconvolution";
 }
 
+/// f32 -> 4; empty for a type that is not known.
+std::optional<double> bytes_of_type(std::string_view type) {
+  static const std::map<std::string_view, double> widths = {
+      {"f64", 8}, {"f32", 4}, {"s32", 4},     {"bf16", 2},   {"f16", 2},
+      {"s8", 1},  {"u8", 1},  {"f8_e5m2", 1}, {"f8_e4m3", 1}};
+  const auto found = widths.find(type);
+  return found == widths.end() ? std::nullopt : std::optional(found->second);
+}
+
 }  // namespace
 
 std::optional<ConvolutionExtents> ConvolutionExtents::parse(std::string_view problem) {
@@ -149,14 +158,6 @@ std::optional<double> bytes(const Primitive& primitive) {
   }
   if (all <= 0) return std::nullopt;
   return all;
-}
-
-std::optional<double> bytes_of_type(std::string_view type) {
-  static const std::map<std::string_view, double> widths = {
-      {"f64", 8}, {"f32", 4}, {"s32", 4},     {"bf16", 2},   {"f16", 2},
-      {"s8", 1},  {"u8", 1},  {"f8_e5m2", 1}, {"f8_e4m3", 1}};
-  const auto found = widths.find(type);
-  return found == widths.end() ? std::nullopt : std::optional(found->second);
 }
 
 bool is_blocked(const TensorLayout& tensor) {

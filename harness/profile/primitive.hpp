@@ -60,9 +60,6 @@ std::optional<double> flops(const Primitive& primitive);
 /// Bytes that have to move, each tensor once; empty where that cannot be told.
 std::optional<double> bytes(const Primitive& primitive);
 
-/// f32 -> 4; empty for a type that is not known.
-std::optional<double> bytes_of_type(std::string_view type);
-
 /// Whether its layout has blocks, as those of packed weights have: ABcd16b16a.
 bool is_blocked(const TensorLayout& tensor);
 
