@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "harness/base/files.hpp"
 #include "harness/base/print.hpp"
@@ -12,6 +13,7 @@
 #include "harness/result/json_reader.hpp"
 #include "harness/system/affinity.hpp"
 #include "harness/system/interrupt.hpp"
+#include "harness/workload/capabilities.hpp"
 
 namespace harness {
 namespace {
@@ -69,7 +71,9 @@ ExitCode verify_command(const Arguments& arguments) {
     if (interrupt_requested()) throw Interrupted();
   };
 
-  const std::vector<Check> checks = entry.create()->verify(golden, plan.context);
+  const std::unique_ptr<Workload> workload = entry.create();
+  auto& verifiable = demand<Verifiable>(*workload, printable(golden));
+  const std::vector<Check> checks = verifiable.verify(golden, plan.context);
   plan.context.interrupted();  // not every workload looks while it verifies
   std::size_t failed = 0;
   constexpr const char* kRow = "{}{:<59} {:>13} {:>13} {:>5} {:>5}\n";

@@ -152,8 +152,9 @@ RunnerHooks make_hooks(const RunPlan& plan, Workload& workload, PeakSchedule& pe
     return to_json(clear_page_cache(root));
   };
   // A peak is worth its time only where there is work to compare with it.
-  hooks.between_steps = [&](double seconds) {
-    if (!plan.dry_run && workload.cost().known()) peaks.after_step(seconds);
+  hooks.between_steps = [&, worth = std::optional<bool>()](double seconds) mutable {
+    if (!worth) worth = !plan.dry_run && workload.facts().cost.has_value();
+    if (*worth) peaks.after_step(seconds);
   };
   return hooks;
 }
@@ -190,8 +191,8 @@ class CountingRecorder : public StepRecorder {
 
 }  // namespace
 
-void refuse_if_too_large(Workload& workload, const RunPlan& plan) {
-  const double needed = workload.estimate_memory(plan.context);
+void refuse_if_too_large(const Workload& workload, const RunPlan& plan) {
+  const double needed = workload.describe(plan.context).peak_bytes;
   const std::optional<long long> bytes = available_memory().bytes;
   if (!bytes || needed <= static_cast<double>(*bytes)) return;
   const auto available = static_cast<double>(*bytes);
@@ -241,11 +242,8 @@ Result measure(RunPlan& plan, const MeasureTask& task) {
   std::unique_ptr<StepRecorder> recorder;
   std::optional<CountingRecorder> counting;
   if (task.recording != nullptr) {
-    recorder = workload->recorder(plan.context);
-    if (!recorder) {
-      throw Error("workload '" + plan.rules.workload + "'", "cannot be looked into",
-                  "it runs no operators");
-    }
+    recorder = demand<Recordable>(*workload, "workload '" + plan.rules.workload + "'")
+                   .recorder(plan.context);
     counting.emplace(*recorder);
     hooks.recorder = &*counting;
     options.evaluate = false;
@@ -264,16 +262,17 @@ Result measure(RunPlan& plan, const MeasureTask& task) {
   result.metrics = record.metrics;
   for (Metric& metric : result.metrics) summarise(metric);
   result.training = record.training;
+  const WorkloadFacts facts = workload->facts();
   // Nothing may stop the clock of training to a target: its peaks are sampled behind it.
-  if (record.training && workload->cost().known()) peaks.after_step(record.training->seconds);
+  if (record.training && facts.cost) peaks.after_step(record.training->seconds);
   if (ran_to_its_end(record)) result.peaks = peaks.finish();
   result.dataset = record.data.dataset;
-  result.weights = workload->weights();
-  result.hyperparameters = workload->hyperparameters();
+  result.weights = facts.weights;
+  result.hyperparameters = facts.hyperparameters;
   result.preparation = record.preparation;
-  result.system["software"] = workload->software();
+  result.system["software"] = facts.software;
   result.memory = report_memory(record);
-  if (workload->cost().known()) result.cost = report_cost(workload->cost(), result);
+  if (facts.cost) result.cost = report_cost(*facts.cost, result);
   if (record.quality)
     result.quality = report_quality(*record.quality, plan.quality_target, record.steps);
   judge(result, plan, record, task.recording != nullptr);

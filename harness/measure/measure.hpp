@@ -27,7 +27,7 @@ struct MeasureTask {
 };
 
 /// Throws Error when this machine has less memory than the workload needs by its own estimate.
-void refuse_if_too_large(Workload& workload, const RunPlan& plan);
+void refuse_if_too_large(const Workload& workload, const RunPlan& plan);
 
 /// Measures and returns the result with its status; writes samples beside the result-to-be as
 /// `STEM.jsonl` and, when training to a target, the log as `STEM.log`. Throws Error when nothing

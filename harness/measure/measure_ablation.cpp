@@ -32,8 +32,8 @@ void refuse_if_too_large(const AblationPlan& plan, const Workloads& workloads) {
   std::vector<MemoryNeed> needs;
   for (std::size_t i = 0; i < workloads.size(); ++i) {
     const WorkloadContext& context = plan.variants[i].plan.context;
-    const double peak = workloads[i]->estimate_memory(context);
-    needs.push_back({context.allocator, workloads[i]->estimate_resident_memory(context), peak});
+    const Description described = workloads[i]->describe(context);
+    needs.push_back({context.allocator, described.resident_bytes, described.peak_bytes});
   }
   const double needed = interleaved_memory(needs);
   const std::optional<long long> available = available_memory().bytes;
@@ -150,10 +150,11 @@ Ablation measure_ablation(AblationPlan& plan, const std::filesystem::path& sampl
   ablation.identity.ended_at = utc_now();
   ablation.environment_after = capture_environment();
   ablation.dataset = record.data.dataset;
-  ablation.weights = workloads.front()->weights();
-  ablation.hyperparameters = workloads.front()->hyperparameters();
+  const WorkloadFacts facts = workloads.front()->facts();
+  ablation.weights = facts.weights;
+  ablation.hyperparameters = facts.hyperparameters;
   ablation.preparation = record.preparation;
-  ablation.system["software"] = workloads.front()->software();
+  ablation.system["software"] = facts.software;
   fill_variants(ablation, plan, record);
   judge(ablation, plan, record);
   return ablation;

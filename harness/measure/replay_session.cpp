@@ -123,11 +123,8 @@ std::unique_ptr<Replayer> replayer_of(Workload& workload, const RunPlan& plan) {
   constexpr long long kPart = 4;
   const long long cache = last_level_cache_bytes(read_caches(SystemRoot()));
   const long long most = available_memory().bytes.value_or(kNoLimit) / kPart;
-  std::unique_ptr<Replayer> replayer = workload.replayer(
-      plan.context, {static_cast<std::size_t>(cache), static_cast<std::size_t>(most)});
-  if (replayer) return replayer;
-  throw Error("workload '" + plan.rules.workload + "'", "cannot be replayed",
-              "it runs no primitives");
+  return demand<Replayable>(workload, "workload '" + plan.rules.workload + "'")
+      .replayer(plan.context, {static_cast<std::size_t>(cache), static_cast<std::size_t>(most)});
 }
 
 class Session {

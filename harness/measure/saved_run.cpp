@@ -88,7 +88,7 @@ void flush_to_disk(const fs::path& path) {
 
 }  // namespace
 
-void save_run(const fs::path& folder, SavedRun& saved, const Workload& workload) {
+void save_run(const fs::path& folder, SavedRun& saved, const Trains& workload) {
   // Never the name of the state before: that one stays good until the new one is in place.
   std::string name = fmt::format("{}{}{}", saved.stem, kStatePart, saved.training.steps);
   if (name == saved.state_file) name += "-again";
@@ -135,7 +135,7 @@ void expect_state(const fs::path& folder, const SavedRun& saved) {
   }
 }
 
-void restore_workload(const fs::path& folder, const SavedRun& saved, Workload& workload) {
+void restore_workload(const fs::path& folder, const SavedRun& saved, Trains& workload) {
   workload.load_state(folder / saved.state_file);
 }
 

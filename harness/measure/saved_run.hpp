@@ -13,7 +13,7 @@
 #include "harness/base/line_file.hpp"
 #include "harness/result/result.hpp"
 #include "harness/scenario/epoch_state.hpp"
-#include "harness/workload/workload.hpp"
+#include "harness/workload/capabilities.hpp"
 
 namespace harness {
 
@@ -33,7 +33,7 @@ struct SavedRun {
 
 /// Writes `workload`'s state and then `saved`, whose state_file and state_sha256 it fills.
 /// Throws Error when the disk takes no more; the one before is still there then.
-void save_run(const std::filesystem::path& folder, SavedRun& saved, const Workload& workload);
+void save_run(const std::filesystem::path& folder, SavedRun& saved, const Trains& workload);
 
 /// The saved run of that place in a series, in `folder`, if there is one; the run's files are named
 /// `first` or, after an earlier try, `first`-N. Throws Error for a file that is damaged, or of
@@ -48,8 +48,7 @@ bool has_saved_run(const std::filesystem::path& folder, const std::string& first
 void expect_state(const std::filesystem::path& folder, const SavedRun& saved);
 
 /// Lets `workload` go on from that state.
-void restore_workload(const std::filesystem::path& folder, const SavedRun& saved,
-                      Workload& workload);
+void restore_workload(const std::filesystem::path& folder, const SavedRun& saved, Trains& workload);
 
 /// Throws Error naming the first of the conditions in `now` that is not what it was.
 void expect_same_conditions(const nlohmann::json& before, const nlohmann::json& now);

@@ -36,7 +36,7 @@ TrainingSession::TrainingSession(const RunPlan& plan, const Result& result, cons
                                  const std::optional<SavedRun>& saved_run,
                                  std::function<void()> saved)
     : out_(out),
-      workload_(workload),
+      trains_(demand<Trains>(workload, "run")),
       samples_(samples),
       saved_(std::move(saved)),
       resumed_from_(saved_run),
@@ -65,7 +65,7 @@ void TrainingSession::attach(RunnerHooks& hooks) {
   };
   hooks.save = [this](const EpochState& state) { save(state); };
   if (!resumed_from_) return;
-  hooks.restore = [this](Workload& workload) { restore_workload(out_, *resumed_from_, workload); };
+  hooks.restore = [this] { restore_workload(out_, *resumed_from_, trains_); };
 }
 
 // A state that is saved while an epoch is evaluated is of the moment before its end was logged:
@@ -88,7 +88,7 @@ void TrainingSession::note_files() {
 void TrainingSession::save(const EpochState& state) {
   next_.training = state;
   if (!evaluating_) note_files();
-  save_run(out_, next_, workload_);
+  save_run(out_, next_, trains_);
   if (const auto saved = std::exchange(saved_, nullptr)) saved();
 }
 

@@ -39,7 +39,7 @@ class TrainingSession : public Observer {
   void save(const EpochState& state);
 
   std::filesystem::path out_;
-  const Workload& workload_;
+  Trains& trains_;
   const SamplesFile& samples_;
   std::function<void()> saved_;
   std::optional<SavedRun> resumed_from_;

@@ -143,7 +143,7 @@ void TrainingLog::cache_cleared(bool complete, const std::string& reason) {
 }
 
 void TrainingLog::log_hyperparameters() {
-  std::map<std::string, std::string> values = workload_.hyperparameters();
+  std::map<std::string, std::string> values = workload_.facts().hyperparameters;
   values.try_emplace("global_batch_size", std::to_string(batch_size_));
   values.try_emplace("gradient_accumulation_steps", "1");
   for (const char* key :

@@ -20,6 +20,7 @@ class Run {
         held_bytes_(entries.size()) {
     record_.variants.resize(entries.size());
     for (const AblationEntry& entry : entries) {
+      steps_of_.push_back(&demand<Steps>(*entry.workload, entry.name));
       WorkloadContext& context = *entry.context;
       context.phases = &timer_;
       context.progress = [this](const std::string& what, std::int64_t done, std::int64_t total) {
@@ -95,7 +96,7 @@ class Run {
                       static_cast<std::int64_t>(entries_.size()));
         const double before = in_use(i);
         entries_[i].workload->prepare(*entries_[i].context);
-        entries_[i].workload->begin_training();
+        steps_of_[i]->begin_steps();
         held_bytes_[i] = in_use(i) - before;
       }
     });
@@ -144,7 +145,7 @@ class Run {
     const double before = in_use(i);
     for (std::int64_t k = 0; k < options_.steps_per_turn; ++k) {
       if (k > 0) stop_if_asked();
-      StepRecord step = timer_.time_step(*entry.workload, start_);
+      StepRecord step = timer_.time_step(*steps_of_[i], start_);
       step.step = ++steps_;
       step.warmup = turn.warmup;
       step.variant = entry.name;
@@ -172,18 +173,17 @@ class Run {
   }
 
   double in_use(std::size_t i) const {
-    return entries_[i].workload->memory_in_use_bytes().value_or(0);
+    return entries_[i].workload->memory().value_or(MemoryUse{}).in_use;
   }
 
   // The counters know the process alone, so a variant's share is what it held before its turn and
   // what came on top of that during it.
   void note_memory(std::size_t i, double before) {
-    const Workload& workload = *entries_[i].workload;
-    const std::optional<double> peak = workload.peak_memory_bytes();
-    if (!peak || !workload.memory_in_use_bytes()) return;
+    const std::optional<MemoryUse> memory = entries_[i].workload->memory();
+    if (!memory) return;
     std::optional<double>& most = record_.variants[i].peak_bytes;
-    most = std::max(most.value_or(0), held_bytes_[i] + *peak - before);
-    held_bytes_[i] += in_use(i) - before;
+    most = std::max(most.value_or(0), held_bytes_[i] + memory->peak - before);
+    held_bytes_[i] += memory->in_use - before;
   }
 
   void evaluate() {
@@ -195,7 +195,7 @@ class Run {
         tell_progress("quality of " + current_, static_cast<std::int64_t>(i),
                       static_cast<std::int64_t>(entries_.size()));
         entries_[i].workload->activate();
-        record_.variants[i].quality = entries_[i].workload->evaluate();
+        record_.variants[i].quality = steps_of_[i]->evaluate();
         for (Observer* observer : observers_) {
           observer->evaluated(*record_.variants[i].quality, {current_});
         }
@@ -208,6 +208,7 @@ class Run {
   const AblationOptions& options_;
   const RunnerHooks& hooks_;
   const std::vector<Observer*>& observers_;
+  std::vector<Steps*> steps_of_;
   StepTimer timer_;
   std::vector<double> held_bytes_;  ///< in use because of each variant, between turns
   std::string current_;             ///< the variant whose turn it is

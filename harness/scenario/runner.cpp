@@ -14,6 +14,7 @@ class Run {
   Run(Workload& workload, WorkloadContext& context, const RunnerOptions& options,
       const RunnerHooks& hooks, const std::vector<Observer*>& observers)
       : workload_(workload),
+        steps_(options.training ? demand<Trains>(workload, "run") : demand<Steps>(workload, "run")),
         context_(context),
         options_(options),
         hooks_(hooks),
@@ -35,9 +36,9 @@ class Run {
         train_to_target(workload_, *options_.training, hooks_, observers_, timer_, record_);
       } else {
         begin("steps");
-        workload_.begin_training();
+        steps_.begin_steps();
         timer_.forget();
-        steps();
+        run_steps();
       }
       if (!options_.training && options_.evaluate && record_.stop == StopReason::kCompleted)
         evaluate();
@@ -49,7 +50,7 @@ class Run {
       record_.stop = StopReason::kFailed;
       record_.stop_detail = reason(error);
     }
-    if (!record_.peak_memory_bytes) record_.peak_memory_bytes = workload_.peak_memory_bytes();
+    if (!record_.peak_memory_bytes) note_peak_memory();
     if (!options_.training) record_.metrics = table_.take();
     finish();
     return std::move(record_);
@@ -98,12 +99,12 @@ class Run {
     begin("prepare");
     record_.preparation["init_seconds"] = timed([&] {
       workload_.prepare(context_);
-      if (hooks_.restore) hooks_.restore(workload_);
+      if (hooks_.restore) hooks_.restore();
     });
     timer_.forget();
   }
 
-  void steps() {
+  void run_steps() {
     for (Observer* observer : observers_) {
       const std::int64_t steps = options_.min_steps * (hooks_.recorder != nullptr ? 2 : 1);
       observer->length({options_.warmup_steps, steps, options_.min_seconds});
@@ -154,7 +155,7 @@ class Run {
 
   StepRecord one_step(double start) {
     const bool recorded = is_recorded(record_.steps - options_.warmup_steps);
-    StepRecord step = recorded ? recorded_step(start) : timer_.time_step(workload_, start);
+    StepRecord step = recorded ? recorded_step(start) : timer_.time_step(steps_, start);
     step.step = record_.steps + 1;
     step.warmup = record_.steps < options_.warmup_steps;
     step.recorded = recorded;
@@ -170,7 +171,7 @@ class Run {
     timer_.tell(hooks_.recorder);
     StepRecord step;
     try {
-      step = timer_.time_step(workload_, start);
+      step = timer_.time_step(steps_, start);
     } catch (...) {
       record_.recording_broke_off = true;
       timer_.tell(nullptr);
@@ -182,16 +183,20 @@ class Run {
     return step;
   }
 
+  void note_peak_memory() {
+    if (const auto memory = workload_.memory()) record_.peak_memory_bytes = memory->peak;
+  }
+
   void evaluate() {
     begin("evaluate");
-    record_.peak_memory_bytes = workload_.peak_memory_bytes();
-    record_.preparation["evaluation_seconds"] =
-        timed([&] { record_.quality = workload_.evaluate(); });
+    note_peak_memory();
+    record_.preparation["evaluation_seconds"] = timed([&] { record_.quality = steps_.evaluate(); });
     for (Observer* observer : observers_) observer->evaluated(*record_.quality, {});
     context_.interrupted();  // not every workload looks while it evaluates
   }
 
   Workload& workload_;
+  Steps& steps_;
   WorkloadContext& context_;
   const RunnerOptions& options_;
   const RunnerHooks& hooks_;

@@ -12,7 +12,7 @@
 #include "harness/scenario/epoch_state.hpp"
 #include "harness/scenario/observer.hpp"
 #include "harness/scenario/step_timer.hpp"
-#include "harness/workload/workload.hpp"
+#include "harness/workload/capabilities.hpp"
 
 namespace harness {
 
@@ -47,7 +47,7 @@ struct RunnerHooks {
   /// Called after that with the folder to drop from the page cache.
   std::function<nlohmann::json(const std::filesystem::path&)> clear_cache{};
   /// Called when the workload is prepared, to load the state that a resumed run goes on from.
-  std::function<void(Workload&)> restore{};
+  std::function<void()> restore{};
   /// Called by a run that trains to a target, with where it stands; on the clock.
   std::function<void(const EpochState&)> save{};
   /// With this, each timed step has a neighbour that is recorded (plain, recorded, recorded, plain,

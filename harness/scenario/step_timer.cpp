@@ -22,10 +22,10 @@ void StepTimer::phase_end(const char* name) {
   if (listener_ != nullptr) listener_->phase_end(name);
 }
 
-StepRecord StepTimer::time_step(Workload& workload, double start) {
+StepRecord StepTimer::time_step(Steps& steps, double start) {
   StepRecord step;
   const double before = clock_();
-  StepStats stats = workload.step();
+  StepStats stats = steps.step();
   const double after = clock_();
   step.seconds = after - before;
   step.elapsed = after - start;

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "harness/scenario/observer.hpp"
-#include "harness/workload/workload.hpp"
+#include "harness/workload/capabilities.hpp"
 
 namespace harness {
 
@@ -24,9 +24,9 @@ class StepTimer : public PhaseListener {
   void phase_begin(const char* name) override;
   void phase_end(const char* name) override;
 
-  /// One step of `workload`, whose context has this as its listener. Fills what the clock and the
+  /// One step of a workload whose context has this as its listener. Fills what the clock and the
   /// workload tell; `start` is when the first step began.
-  StepRecord time_step(Workload& workload, double start);
+  StepRecord time_step(Steps& steps, double start);
   /// Hands the phases on, too; null: to nobody.
   void tell(PhaseListener* listener) { listener_ = listener; }
   /// Drops phases that were marked outside a step.

@@ -19,6 +19,7 @@ class Loop {
   Loop(Workload& workload, const TrainingOptions& options, const RunnerHooks& hooks,
        const std::vector<Observer*>& observers, StepTimer& timer, RunRecord& record)
       : workload_(workload),
+        trains_(demand<Trains>(workload, "run")),
         options_(options),
         hooks_(hooks),
         observers_(observers),
@@ -48,9 +49,8 @@ class Loop {
   double now() const { return seconds_before_ + hooks_.clock() - start_; }
 
   void begin() {
-    const std::int64_t steps = workload_.steps_per_epoch();
-    if (steps <= 0)
-      throw Error("run", "the workload has no epochs to train in", "choose another tier");
+    const std::int64_t steps = trains_.steps_per_epoch();
+    if (steps <= 0) throw Error("run", Trains::kLack.why, Trains::kLack.hint);
     steps_per_epoch_ = steps;
     for (Observer* observer : observers_) {
       observer->length({0, steps, 0, options_.max_epochs});
@@ -64,7 +64,7 @@ class Loop {
     } else {
       for (Observer* observer : observers_) observer->run_begin();
     }
-    workload_.begin_training();
+    trains_.begin_steps();
     timer_.forget();
     if (options_.resume_from) return;
     for (Observer* observer : observers_) {
@@ -106,7 +106,7 @@ class Loop {
   }
 
   StepRecord one_step() {
-    StepRecord step = timer_.time_step(workload_, start_ - seconds_before_);
+    StepRecord step = timer_.time_step(trains_, start_ - seconds_before_);
     step.step = ++state_.steps;
     step.epoch = state_.epoch;
     state_.samples += step.samples;
@@ -118,7 +118,7 @@ class Loop {
 
   void evaluate_epoch() {
     const double trained = now();
-    record_.peak_memory_bytes = workload_.peak_memory_bytes();
+    if (const auto memory = workload_.memory()) record_.peak_memory_bytes = memory->peak;
     for (Observer* observer : observers_) observer->evaluation_begin(state_.epoch);
     const Quality quality = evaluate(trained);
     timer_.forget();
@@ -143,7 +143,7 @@ class Loop {
 
   Quality evaluate(double trained) {
     try {
-      return workload_.evaluate();
+      return trains_.evaluate();
     } catch (const Interrupted&) {
       // The epoch's steps are done: who goes on begins with its evaluation.
       save(trained);
@@ -218,6 +218,7 @@ class Loop {
   }
 
   Workload& workload_;
+  Trains& trains_;
   const TrainingOptions& options_;
   const RunnerHooks& hooks_;
   const std::vector<Observer*>& observers_;

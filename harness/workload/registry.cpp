@@ -9,18 +9,6 @@
 
 namespace harness {
 
-std::vector<Check> Workload::verify(const std::filesystem::path& golden, const WorkloadContext&) {
-  throw Error(printable(golden.string()), "this workload has no golden data to verify");
-}
-
-void Workload::save_state(const std::filesystem::path& /*file*/) const {
-  throw std::logic_error("this workload cannot save its state");
-}
-
-void Workload::load_state(const std::filesystem::path& file) {
-  throw Error(printable(file.string()), "this workload cannot go on from a saved state");
-}
-
 WorkloadRegistry& WorkloadRegistry::instance() {
   static WorkloadRegistry registry;
   return registry;

@@ -190,7 +190,6 @@ TEST_CASE("the null workload trains through its script of qualities", "[mlperf]"
   RunPlan plan = null_plan({"step-ms=0", "quality=0.1,0.3,0.7"});
   const TemporaryFolder folder;
   const std::unique_ptr<Workload> workload = plan.workload->create();
-  workload->estimate_memory(plan.context);
   const TrainingLogFacts facts =
       training_log_facts(plan, {{"cpu", {{"model_name", "a processor"}}}});
   CHECK(facts.division == "open");
@@ -199,7 +198,7 @@ TEST_CASE("the null workload trains through its script of qualities", "[mlperf]"
   {
     TrainingLog log(folder / "run.log", facts, *workload);
     workload->prepare(plan.context);
-    train_to_target(*workload, log, plan.quality_target.value_or(1), 10);
+    train_to_target(demand<Trains>(*workload, "null"), log, plan.quality_target.value_or(1), 10);
   }
   const std::vector<Json> events = log_events(folder / "run.log");
   CHECK(event_of(events, "harness_workload").at("value") == "null");

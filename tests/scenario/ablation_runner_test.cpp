@@ -23,12 +23,12 @@ struct Machine {
   }
 };
 
-class Scripted : public Workload {
+class Scripted : public Workload, public Steps {
  public:
   Scripted(Machine& machine, std::string name, double seconds)
       : machine_(machine), name_(std::move(name)), seconds_(seconds) {}
 
-  double estimate_memory(const WorkloadContext&) override { return 0; }
+  Description describe(const WorkloadContext&) const override { return {}; }
   DataReport open_data(const WorkloadContext&) override {
     machine_.log += "open-" + name_ + " ";
     return {Artifact{name_, "", std::nullopt, {}}, root};
@@ -63,13 +63,9 @@ class Scripted : public Workload {
     machine_.log += "judge-" + name_ + " ";
     return {"score", Direction::kHigher, seconds_, "", {}};
   }
-  Cost cost() const override { return {}; }
-  std::map<std::string, std::string> hyperparameters() const override { return {}; }
-  std::optional<double> peak_memory_bytes() const override {
-    return counts ? std::optional(machine_.peak) : std::nullopt;
-  }
-  std::optional<double> memory_in_use_bytes() const override {
-    return counts ? std::optional(machine_.in_use) : std::nullopt;
+  std::optional<MemoryUse> memory() const override {
+    if (!counts) return std::nullopt;
+    return MemoryUse{machine_.peak, machine_.in_use};
   }
 
   int steps = 0;

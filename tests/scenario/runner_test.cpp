@@ -10,11 +10,11 @@ using namespace harness;  // NOLINT(google-build-using-namespace)
 namespace {
 
 // A workload on a clock of its own: each step takes as long as its script says, exactly.
-class Scripted : public Workload {
+class Scripted : public Workload, public Steps {
  public:
   explicit Scripted(double& now) : now_(now) {}
 
-  double estimate_memory(const WorkloadContext&) override { return 0; }
+  Description describe(const WorkloadContext&) const override { return {}; }
   DataReport open_data(const WorkloadContext&) override {
     now_ += 7;
     return {std::nullopt, data_root};
@@ -43,9 +43,7 @@ class Scripted : public Workload {
     peak = 900;
     return {"score", Direction::kHigher, 0.75, "", {}};
   }
-  std::optional<double> peak_memory_bytes() const override { return peak; }
-  Cost cost() const override { return {}; }
-  std::map<std::string, std::string> hyperparameters() const override { return {}; }
+  std::optional<MemoryUse> memory() const override { return MemoryUse{peak, peak}; }
 
   int steps = 0;
   double peak = 0;

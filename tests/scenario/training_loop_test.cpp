@@ -14,11 +14,11 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // Epochs of four steps of a second on a clock of its own; evaluations take 3 s.
-class Trained : public Workload {
+class Trained : public Workload, public Trains {
  public:
   explicit Trained(double& now) : now_(now) {}
 
-  double estimate_memory(const WorkloadContext&) override { return 0; }
+  Description describe(const WorkloadContext&) const override { return {}; }
   DataReport open_data(const WorkloadContext&) override {
     now_ += 50;
     DataReport report;
@@ -30,7 +30,7 @@ class Trained : public Workload {
     context_ = &context;
     now_ += 20;
   }
-  void begin_training() override { now_ += 0.5; }
+  void begin_steps() override { now_ += 0.5; }
   std::int64_t steps_per_epoch() const override { return 4; }
   StepStats step() override {
     {
@@ -53,8 +53,9 @@ class Trained : public Workload {
     }
     return quality;
   }
-  Cost cost() const override { return {}; }
-  std::map<std::string, std::string> hyperparameters() const override { return {}; }
+
+  void save_state(const std::filesystem::path&) const override {}
+  void load_state(const std::filesystem::path&) override {}
 
   int steps = 0;
   int nan_at = 0;
@@ -232,7 +233,7 @@ TEST_CASE("a resumed run that fails before its first step tells of it", "[traini
   class Failing : public Trained {
    public:
     using Trained::Trained;
-    void begin_training() override { throw Error("data", "gone"); }
+    void begin_steps() override { throw Error("data", "gone"); }
   };
   EpochState state = epoch_state_from_json(to_json(first.saved.back()));
   state.resumed.push_back({state.epoch, state.steps, "2026-01-31T12:00:00.000Z"});

@@ -10,29 +10,27 @@
 #include <vector>
 
 #include "harness/mlperf/training_log.hpp"
-#include "harness/workload/workload.hpp"
+#include "harness/workload/capabilities.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace harness {
 
 /// Reaches the quality of each epoch in turn, and claims MLPerf's hyperparameters.
-class ScriptedTraining : public Workload {
+class ScriptedTraining : public Workload, public Steps {
  public:
-  double estimate_memory(const WorkloadContext&) override { return 0; }
-  DataReport open_data(const WorkloadContext&) override { return {}; }
+  Description describe(const WorkloadContext&) const override { return {}; }
   void prepare(const WorkloadContext&) override {}
   StepStats step() override { return {16, {{"total", 1.0}}}; }
   Quality evaluate() override {
     return {"mAP", Direction::kHigher, qualities.at(evaluations++), "", {}};
   }
-  Cost cost() const override { return {}; }
-  std::map<std::string, std::string> hyperparameters() const override {
-    return {{"opt_name", "adam"},
-            {"opt_base_learning_rate", "1e-4"},
-            {"opt_weight_decay", "0"},
-            {"opt_learning_rate_warmup_epochs", "1"},
-            {"opt_learning_rate_warmup_factor", "0.001"},
-            {"frozen", "stem"}};
+  WorkloadFacts facts() const override {
+    return {.hyperparameters = {{"opt_name", "adam"},
+                                {"opt_base_learning_rate", "1e-4"},
+                                {"opt_weight_decay", "0"},
+                                {"opt_learning_rate_warmup_epochs", "1"},
+                                {"opt_learning_rate_warmup_factor", "0.001"},
+                                {"frozen", "stem"}}};
   }
 
   std::vector<double> qualities = {0.25, 0.36};
@@ -59,7 +57,7 @@ inline TrainingLogFacts closed_facts() {
 
 /// Trains `workload` as a loop to a target does: one step an epoch, an evaluation after each, until
 /// the target is reached or `epochs` are over.
-inline void train_to_target(Workload& workload, Observer& observer, double target,
+inline void train_to_target(Steps& workload, Observer& observer, double target,
                             std::int64_t epochs) {
   std::int64_t samples = 0;
   observer.cache_cleared(true, "");

@@ -60,18 +60,27 @@ Block in_double(const Block& block) {
   return copy;
 }
 
-class ConvBlocks : public TorchWorkload {
+struct Shapes {
+  Artifact artifact{};
+  std::vector<ConvProblem> problems{};  ///< at the batch size of the run
+};
+
+Shapes read_shapes(const WorkloadContext& context) {
+  const std::string& file = context.settings.at("shapes");
+  const auto path = file.empty() ? context.home / kBuiltInShapes : std::filesystem::path(file);
+  const std::string text = read_file(path, kLargestFile);
+  Shapes shapes{{"shapes", path.filename().string(), sha256_hex(text), {}},
+                parse_problems(text, path.string())};
+  for (ConvProblem& problem : shapes.problems) problem.batch *= context.batch_size;
+  return shapes;
+}
+
+class ConvBlocks : public TorchWorkload, public Steps {
  public:
-  double estimate_memory(const WorkloadContext& context) override {
-    const std::string& file = context.settings.at("shapes");
-    const auto path = file.empty() ? context.home / kBuiltInShapes : std::filesystem::path(file);
-    const std::string text = read_file(path, kLargestFile);
-    shapes_ = {"shapes", path.filename().string(), sha256_hex(text), {}};
-    problems_ = parse_problems(text, path.string());
+  Description describe(const WorkloadContext& context) const override {
     double held = 0;
     double largest = 0;  // one block at a time runs, and is computed in double precision too
-    for (ConvProblem& problem : problems_) {
-      problem.batch *= context.batch_size;
+    for (const ConvProblem& problem : read_shapes(context).problems) {
       const double in = problem.input_elements();
       const double out = problem.output_elements();
       const double weights = problem.weight_elements();
@@ -79,10 +88,8 @@ class ConvBlocks : public TorchWorkload {
       largest = std::max(
           largest, 4 * (2 * in + 3 * out + 4 * weights) + 8 * (4 * in + 6 * out + 4 * weights));
     }
-    return held + largest;
+    return {held + largest, held + largest};
   }
-
-  DataReport open_data(const WorkloadContext& /*context*/) override { return {}; }
 
   StepStats step() override {
     // As after an optimiser's step: kernels that prepare weights do it anew, once a step.
@@ -104,7 +111,33 @@ class ConvBlocks : public TorchWorkload {
     return share_of_tolerance("error-share", std::move(checks));
   }
 
-  Cost cost() const override {
+ private:
+  void build() override {
+    implementation_ = kernels::conv_block_operator().select(context().kernels);
+    at::manual_seed(context().seeds.weights);
+    std::map<std::pair<std::string, std::vector<std::int64_t>>, at::Tensor> layers;
+    Shapes shapes = read_shapes(context());
+    shapes_ = std::move(shapes.artifact);
+    for (const ConvProblem& problem : shapes.problems) {
+      context().interrupted();
+      Block block = make_block(problem, bf16());
+      // One layer applied to maps of several sizes has one weight, prepared once a step.
+      std::string layer = problem.name.substr(0, problem.name.rfind('.'));
+      layer += problem.trained ? " trained" : " frozen";
+      block.weight =
+          layers.try_emplace({layer, block.weight.sizes().vec()}, block.weight).first->second;
+      blocks_.push_back(std::move(block));
+    }
+  }
+
+  WorkloadFacts facts_of_model() const override {
+    return {.cost = cost(),
+            .hyperparameters = {{"blocks", std::to_string(blocks_.size())},
+                                {"memory_format", "channels_last"}},
+            .weights = {shapes_}};
+  }
+
+  Cost cost() const {
     Cost cost{.precision = bf16() ? "bf16" : "fp32"};
     for (const Block& block : blocks_) {
       const ConvProblem& p = block.problem;
@@ -120,29 +153,6 @@ class ConvBlocks : public TorchWorkload {
       cost.phase_flops[block.weights] = p.flops();
     }
     return cost;
-  }
-
-  std::map<std::string, std::string> hyperparameters() const override {
-    return {{"blocks", std::to_string(blocks_.size())}, {"memory_format", "channels_last"}};
-  }
-
-  std::vector<Artifact> weights() const override { return {shapes_}; }
-
- private:
-  void build() override {
-    implementation_ = kernels::conv_block_operator().select(context().kernels);
-    at::manual_seed(context().seeds.weights);
-    std::map<std::pair<std::string, std::vector<std::int64_t>>, at::Tensor> layers;
-    for (const ConvProblem& problem : problems_) {
-      context().interrupted();
-      Block block = make_block(problem, bf16());
-      // One layer applied to maps of several sizes has one weight, prepared once a step.
-      std::string layer = problem.name.substr(0, problem.name.rfind('.'));
-      layer += problem.trained ? " trained" : " frozen";
-      block.weight =
-          layers.try_emplace({layer, block.weight.sizes().vec()}, block.weight).first->second;
-      blocks_.push_back(std::move(block));
-    }
   }
 
   at::Tensor forward(const Block& block) const {
@@ -206,7 +216,6 @@ class ConvBlocks : public TorchWorkload {
 
   kernels::ConvBlockFn* implementation_ = nullptr;
   Artifact shapes_;
-  std::vector<ConvProblem> problems_;
   std::vector<Block> blocks_;
 };
 

@@ -114,29 +114,19 @@ at::Tensor row_of_gradients(const std::vector<at::Tensor>& levels) {
   return at::cat(rows);
 }
 
-class FocalLoss : public TorchWorkload {
+class FocalLoss : public TorchWorkload, public Steps {
  public:
-  double estimate_memory(const WorkloadContext& context) override {
-    cases_ = parse_cases(context.settings.at("cases"));
+  Description describe(const WorkloadContext& context) const override {
     double held = 0;
     double largest = 0;
-    for (const Case& item : cases_) {
+    for (const Case& item : parse_cases(context.settings.at("cases"))) {
       const double logits = item.logits() * static_cast<double>(context.batch_size);
       held += 4 * logits;
       // The reference in double precision, gradient included, holds about 13 such arrays.
       largest = std::max(largest, 13 * 8 * logits);
     }
-    return held + largest;
+    return {held + largest, held};
   }
-
-  double estimate_resident_memory(const WorkloadContext& context) override {
-    double held = 0;
-    for (const Case& item : cases_)
-      held += 4 * item.logits() * static_cast<double>(context.batch_size);
-    return held;
-  }
-
-  DataReport open_data(const WorkloadContext& /*context*/) override { return {}; }
 
   StepStats step() override {
     StepStats stats{context().batch_size * static_cast<std::int64_t>(problems_.size()), {}, {}};
@@ -168,30 +158,29 @@ class FocalLoss : public TorchWorkload {
     return share_of_tolerance("error-share", std::move(checks));
   }
 
-  Cost cost() const override {
-    Cost cost{.precision = bf16() ? "bf16" : "fp32"};
-    for (const Problem& problem : problems_) {
-      // Logits read once, their gradients written once.
-      const double bytes =
-          2 * (bf16() ? 2 : 4) * problem.shape.logits() * static_cast<double>(context().batch_size);
-      cost.phase_bytes[problem.shape.name] = bytes;
-      cost.step_bytes += bytes;
-    }
-    return cost;
-  }
-
-  std::map<std::string, std::string> hyperparameters() const override {
-    return {{"alpha", "0.25"}, {"gamma", "2"}, {"boxes_per_image", std::to_string(kBoxes)}};
-  }
-
  private:
   void build() override {
     implementation_ = kernels::focal_loss_operator().select(context().kernels);
     at::manual_seed(context().seeds.weights);
-    for (const Case& item : cases_) {
+    for (const Case& item : parse_cases(context().settings.at("cases"))) {
       context().interrupted();
       problems_.push_back(make_problem(item, context().batch_size, bf16()));
     }
+  }
+
+  WorkloadFacts facts_of_model() const override {
+    WorkloadFacts facts{
+        .cost = Cost{.precision = bf16() ? "bf16" : "fp32"},
+        .hyperparameters = {
+            {"alpha", "0.25"}, {"gamma", "2"}, {"boxes_per_image", std::to_string(kBoxes)}}};
+    for (const Problem& problem : problems_) {
+      // Logits read once, their gradients written once.
+      const double bytes =
+          2 * (bf16() ? 2 : 4) * problem.shape.logits() * static_cast<double>(context().batch_size);
+      facts.cost->phase_bytes[problem.shape.name] = bytes;
+      facts.cost->step_bytes += bytes;
+    }
+    return facts;
   }
 
   /// One phase: a kernel may do both in one pass, so the parts by themselves would say nothing.
@@ -207,7 +196,6 @@ class FocalLoss : public TorchWorkload {
   }
 
   kernels::FocalLossFn* implementation_ = nullptr;
-  std::vector<Case> cases_;
   std::vector<Problem> problems_;
 };
 

@@ -92,21 +92,17 @@ RetinaNetTraining::Settings RetinaNetTraining::parse_settings(
   return parsed;
 }
 
-double RetinaNetTraining::estimate_memory(const WorkloadContext& context) {
-  settings_ = parse_settings(context.settings);
+Description RetinaNetTraining::describe(const WorkloadContext& context) const {
+  const Settings settings = parse_settings(context.settings);
   // The reference's matcher makes a matrix boxes x anchors; until the data is known, small ones.
   std::size_t boxes = 32;
   if (data_) {
     for (const ImageRecord& image : data_->train.images) boxes = std::max(boxes, image.box_count);
   }
   if (context.kernels.at("matcher") != "reference") boxes = 0;
-  return retinanet_memory_bytes(context.batch_size, settings_.height, settings_.width,
-                                spec_.classes, static_cast<std::int64_t>(boxes),
-                                spec_.architecture);
-}
-
-double RetinaNetTraining::estimate_resident_memory(const WorkloadContext& /*context*/) {
-  return retinanet_resident_bytes(spec_.classes, spec_.architecture);
+  return {retinanet_memory_bytes(context.batch_size, settings.height, settings.width, spec_.classes,
+                                 static_cast<std::int64_t>(boxes), spec_.architecture),
+          retinanet_resident_bytes(spec_.classes, spec_.architecture)};
 }
 
 DataReport RetinaNetTraining::open_data(const WorkloadContext& context) {
@@ -144,6 +140,7 @@ bool RetinaNetTraining::share_data(const Workload& other) {
 }
 
 void RetinaNetTraining::build() {
+  settings_ = parse_settings(context().settings);
   model_.emplace(RetinaNetConfig{.num_classes = spec_.classes,
                                  .height = settings_.height,
                                  .width = settings_.width,
@@ -175,7 +172,7 @@ BatchOptions RetinaNetTraining::batch_options() const {
   return options;
 }
 
-void RetinaNetTraining::begin_training() {
+void RetinaNetTraining::begin_steps() {
   if (spec_.calibration_images > 0 && settings_.weights.empty() && !resumed_) calibrate();
   batches_.emplace(data_->train, batch_options());
 }
@@ -275,9 +272,11 @@ void RetinaNetTraining::load_state(const std::filesystem::path& file) {
   resumed_ = true;
 }
 
-Cost RetinaNetTraining::cost() const {
-  return retinanet_cost(context().batch_size, settings_.height, settings_.width, spec_.classes,
-                        bf16(), spec_.architecture);
+WorkloadFacts RetinaNetTraining::facts_of_model() const {
+  return {.cost = retinanet_cost(context().batch_size, settings_.height, settings_.width,
+                                 spec_.classes, bf16(), spec_.architecture),
+          .hyperparameters = hyperparameters(),
+          .weights = {weights_}};
 }
 
 std::map<std::string, std::string> RetinaNetTraining::hyperparameters() const {

@@ -33,23 +33,19 @@ WorkloadInfo training_info(const std::string& name, const std::string& summary,
 
 /// Quality metrics: "mAP", COCO's over the evaluation split; "golden-parity", the largest error of
 /// the kernels against golden data in tolerances.
-class RetinaNetTraining : public TorchWorkload {
+class RetinaNetTraining : public TorchWorkload, public Trains, public Verifiable {
  public:
   explicit RetinaNetTraining(TrainingSpec spec) : spec_(std::move(spec)) {}
 
-  double estimate_memory(const WorkloadContext& context) override;
-  double estimate_resident_memory(const WorkloadContext& context) override;
+  Description describe(const WorkloadContext& context) const override;
   DataReport open_data(const WorkloadContext& context) override;
   bool share_data(const Workload& other) override;
-  void begin_training() override;
+  void begin_steps() override;
   std::int64_t steps_per_epoch() const override;
   StepStats step() override;
   Quality evaluate() override;
   void save_state(const std::filesystem::path& file) const override;
   void load_state(const std::filesystem::path& file) override;
-  Cost cost() const override;
-  std::map<std::string, std::string> hyperparameters() const override;
-  std::vector<Artifact> weights() const override { return {weights_}; }
   std::vector<Check> verify(const std::filesystem::path& golden,
                             const WorkloadContext& context) override;
 
@@ -66,6 +62,8 @@ class RetinaNetTraining : public TorchWorkload {
 
   Settings parse_settings(const std::map<std::string, std::string>& settings) const;
   void build() override;
+  WorkloadFacts facts_of_model() const override;
+  std::map<std::string, std::string> hyperparameters() const;
   void load_initial_weights();
   void calibrate();
   BatchOptions batch_options() const;

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "harness/workload/workload.hpp"
+#include "harness/workload/replayer.hpp"
 
 namespace harness::workloads {
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "harness/workload/workload.hpp"
+#include "harness/workload/capabilities.hpp"
 
 namespace harness::workloads {
 

@@ -23,18 +23,17 @@ void TorchWorkload::prepare(const WorkloadContext& context) {
   kernels::reset_peak_memory();
 }
 
-std::optional<double> TorchWorkload::peak_memory_bytes() const {
-  return static_cast<double>(kernels::memory_counters().peak_bytes);
+WorkloadFacts TorchWorkload::facts() const {
+  WorkloadFacts facts = facts_of_model();
+  facts.software = kernels::library_versions();
+  facts.software["threads"] = std::to_string(kernels::threads());
+  return facts;
 }
 
-std::optional<double> TorchWorkload::memory_in_use_bytes() const {
-  return static_cast<double>(kernels::memory_counters().current_bytes);
-}
-
-std::map<std::string, std::string> TorchWorkload::software() const {
-  std::map<std::string, std::string> versions = kernels::library_versions();
-  versions["threads"] = std::to_string(kernels::threads());
-  return versions;
+std::optional<MemoryUse> TorchWorkload::memory() const {
+  const kernels::MemoryCounters counters = kernels::memory_counters();
+  return MemoryUse{static_cast<double>(counters.peak_bytes),
+                   static_cast<double>(counters.current_bytes)};
 }
 
 std::unique_ptr<StepRecorder> TorchWorkload::recorder(const WorkloadContext& /*context*/) {

@@ -4,17 +4,16 @@
 
 #include <ATen/ATen.h>
 
-#include "harness/workload/workload.hpp"
+#include "harness/workload/capabilities.hpp"
 
 namespace harness::workloads {
 
-class TorchWorkload : public Workload {
+class TorchWorkload : public Workload, public Recordable, public Replayable {
  public:
   void activate() final;
   void prepare(const WorkloadContext& context) final;
-  std::optional<double> peak_memory_bytes() const final;
-  std::optional<double> memory_in_use_bytes() const final;
-  std::map<std::string, std::string> software() const final;
+  WorkloadFacts facts() const final;
+  std::optional<MemoryUse> memory() const final;
   std::unique_ptr<StepRecorder> recorder(const WorkloadContext& context) final;
   std::unique_ptr<Replayer> replayer(const WorkloadContext& context,
                                      const ReplaySizes& sizes) final;
@@ -22,6 +21,8 @@ class TorchWorkload : public Workload {
  protected:
   /// Builds model, data in memory and optimiser, with the allocator and the threads of the context.
   virtual void build() = 0;
+  /// All facts but the software.
+  virtual WorkloadFacts facts_of_model() const = 0;
 
   /// Valid from build() on.
   const WorkloadContext& context() const { return *context_; }

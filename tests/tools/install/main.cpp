@@ -3,16 +3,16 @@
 #include <vector>
 
 #include "harness/commands/command.hpp"
+#include "harness/workload/capabilities.hpp"
 #include "harness/workload/registry.hpp"
 
 namespace {
 
 using namespace harness;  // NOLINT(google-build-using-namespace)
 
-class Twice : public Workload {
+class Twice : public Workload, public Steps {
  public:
-  double estimate_memory(const WorkloadContext&) override { return 8e6; }
-  DataReport open_data(const WorkloadContext&) override { return {}; }
+  Description describe(const WorkloadContext&) const override { return {8e6, 8e6}; }
   void prepare(const WorkloadContext& context) override {
     context_ = &context;
     values_.assign(100'000, 1.0);
@@ -29,8 +29,6 @@ class Twice : public Workload {
     quality.value = sums_[0] == sums_[1] ? 1.0 : 0.0;
     return quality;
   }
-  Cost cost() const override { return {}; }
-  std::map<std::string, std::string> hyperparameters() const override { return {}; }
 
  private:
   const WorkloadContext* context_ = nullptr;
