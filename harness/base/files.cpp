@@ -86,8 +86,14 @@ void write_through(const fs::path& path, std::string_view content) {
   const auto fail = [&] {
     return Error(shown(path), std::string("cannot write it: ") + std::strerror(errno));
   };
-  Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (file.get() < 0 || !write_all(file.get(), content) || !file.close()) throw fail();
+  // Opened otherwise, a FIFO that nobody reads would wait for ever.
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.get() < 0 && errno == ENXIO) {
+    throw Error(shown(path), "cannot write it: nobody reads there", "name a file, or read first");
+  }
+  if (file.get() < 0 || ::fcntl(file.get(), F_SETFL, 0) != 0 || !write_all(file.get(), content) ||
+      !file.close())
+    throw fail();
 }
 
 }  // namespace
@@ -105,10 +111,12 @@ void write_file_atomically(const fs::path& wanted, std::string_view content) {
   const fs::path temporary =
       folder / fmt::format(".{}.{}.tmp", path.filename().string(), ::getpid());
   const auto fail = [&](const char* doing) {
-    const std::string why = std::strerror(errno);
+    const int reason = errno;
     ::unlink(temporary.c_str());
-    return Error(shown(path), fmt::format("cannot {}: {}", doing, why),
-                 "free some space, or choose another place for it");
+    return Error(shown(path), fmt::format("cannot {}: {}", doing, std::strerror(reason)),
+                 reason == ENOSPC || reason == EDQUOT
+                     ? "free some space, or choose another place for it"
+                     : "choose another place for it");
   };
   Descriptor file(
       ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644));
@@ -124,14 +132,14 @@ void write_file_atomically(const fs::path& wanted, std::string_view content) {
 void make_writable_folder(const fs::path& path) {
   std::error_code error;
   fs::create_directories(path, error);
-  if (error) throw Error(shown(path), "cannot create the folder: " + error.message());
-  if (!fs::is_directory(path, error)) throw Error(shown(path), "not a folder");
+  const char* const elsewhere = "choose another folder with --out";
+  if (error) throw Error(shown(path), "cannot create the folder: " + error.message(), elsewhere);
+  if (!fs::is_directory(path, error)) throw Error(shown(path), "not a folder", elsewhere);
   // access() answers for the real user and misses read-only mounts of some kinds: try it.
   const fs::path probe = path / fmt::format(".probe.{}", ::getpid());
   const Descriptor file(::open(probe.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
   if (file.get() < 0) {
-    throw Error(shown(path), std::string("cannot write there: ") + std::strerror(errno),
-                "choose another folder with --out");
+    throw Error(shown(path), std::string("cannot write there: ") + std::strerror(errno), elsewhere);
   }
   ::unlink(probe.c_str());
 }

@@ -72,7 +72,13 @@ std::vector<std::string> nearest_names(const std::string& name,
   return names;
 }
 
-std::string did_you_mean(const std::string& name, const std::vector<std::string>& candidates) {
+std::string did_you_mean(const std::string& name, const std::vector<std::string>& given) {
+  std::vector<std::string> candidates;  // a workload and an operator may have one name
+  for (const std::string& one : given) {
+    if (std::find(candidates.begin(), candidates.end(), one) == candidates.end()) {
+      candidates.push_back(one);
+    }
+  }
   const std::vector<std::string> near = nearest_names(name, candidates);
   if (!near.empty()) return "did you mean " + join(near, ", ") + "?";
   return candidates.empty() ? "there are none" : "known: " + join(candidates, ", ");

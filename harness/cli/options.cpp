@@ -17,6 +17,16 @@ namespace {
 
 constexpr std::size_t kColumns = 96;
 
+/// The parser's library sets names in curly quotes; the rest of the program does not.
+std::string plain_quotes(std::string text) {
+  for (const std::string_view curly : {"\u2018", "\u2019"}) {
+    for (std::size_t at = 0; (at = text.find(curly, at)) != std::string::npos;) {
+      text.replace(at, curly.size(), "'");
+    }
+  }
+  return text;
+}
+
 // As README has them; what a code means does not depend on the command.
 constexpr std::pair<ExitCode, const char*> kExitCodes[] = {
     {ExitCode::kOk, "done: valid, verified, no regression"},
@@ -143,7 +153,7 @@ bool Options::parse(const Arguments& arguments) {
   try {
     parser_->result = parser_->options.parse(static_cast<int>(argv.size()), argv.data());
   } catch (const cxxopts::exceptions::exception& error) {
-    throw Error(parser_->command, printable(error.what()), parser_->where_help_is());
+    throw Error(parser_->command, printable(plain_quotes(error.what())), parser_->where_help_is());
   }
   parser_->words = parser_->result.unmatched();
   if (parser_->result.count("help") > 0) {

@@ -73,7 +73,7 @@ ExitCode check_log_command(const Arguments& arguments) {
       .exits({ExitCode::kOk, ExitCode::kUsage, ExitCode::kInvalid});
   if (!options.parse(arguments)) return ExitCode::kOk;
   if (options.words().empty()) {
-    throw Error("harness check-log", "no file given", "harness check-log runs/*/*.log");
+    throw Error("check-log", "no file given", "harness check-log runs/*/*.log");
   }
   const LogRules rules =
       load_log_rules(home_folder(), options.text("rules").value_or(kDefaultRules));

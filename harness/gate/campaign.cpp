@@ -123,7 +123,10 @@ class Campaign {
     // A run that missed its quality target, or is invalid, has a result that says so.
     const bool invalid = run.exit_code == static_cast<int>(ExitCode::kInvalid);
     if (run.exit_code != 0 && !(of_results_ && invalid && fs::exists(folder))) {
-      fail(fmt::format("the command ended with exit code {}: {}", run.exit_code, last_line(log)));
+      const std::string said = run.log_trouble.empty()
+                                   ? last_line(log)
+                                   : "what it printed could not be kept: " + run.log_trouble;
+      fail(fmt::format("the command ended with exit code {}: {}", run.exit_code, said));
     }
     if (!of_results_) {
       (&side == &baseline_ ? times_.baseline : times_.candidate)[pair] = run.seconds;
@@ -183,12 +186,13 @@ class Campaign {
   void say(std::int64_t pair, const GateReport& report, const CampaignDecision& decision,
            double of_a_pair) const {
     const GateRow& row = report.rows.front();
-    const std::string ratio =
-        row.improvement ? fmt::format("{:.4f}", row.improvement->center) : "?";
+    const std::string ratio = row.improvement
+                                  ? fmt::format("{:.4f} so far", row.improvement->center)
+                                  : "too few pairs for a ratio";
     const auto left = static_cast<double>(decision.pairs_wanted) - static_cast<double>(pair);
-    hooks_.say(fmt::format("pair {} of at most {}: {} {} so far; {}, next look in {}", pair,
+    hooks_.say(fmt::format("pair {} of at most {}: {} {}; {}, next look in {}", pair,
                            options_.rules.options.most_pairs, row.tag, ratio,
-                           decision.confirming ? "confirming" : "exploring",
+                           decision.confirming ? "confirming with fresh pairs" : "exploring",
                            format_time_left(left * of_a_pair)));
   }
 

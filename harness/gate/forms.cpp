@@ -121,8 +121,8 @@ std::string render_markdown(const GateReport& report) {
   for (const std::string& note : report.notes) text += fmt::format("- {}\n", markdown(note));
   if (!report.method.empty()) text += fmt::format("\n{}.\n", markdown(report.method));
   if (!report.repeat.empty()) {
-    text +=
-        fmt::format("\nAgain (with --metric METRIC a row alone): {}\n", markdown(report.repeat));
+    text += fmt::format("\nTo repeat this (for one row alone add --metric METRIC): {}\n",
+                        markdown(report.repeat));
   }
   return text + fmt::format("\n{}\n", kUnverifiedNotice);
 }
@@ -163,6 +163,9 @@ std::string render_text(const GateReport& report) {
   text += labelled("candidate", printable(report.candidate, 400));
   text += differences_text("differ", report.differences);
   text += differences_text("FORBIDS", report.forbidding);
+  if (!report.forbidding.empty()) {
+    text += labelled("", "these change the work itself: keep them equal on both sides");
+  }
   if (!report.method.empty()) text += labelled("method", report.method);
   if (!report.rows.empty()) {
     text += fmt::format("\n{:<20} {:>12} {:>12}  {:<25} {:>4} {:>7}  {}\n", "metric", "baseline",
@@ -181,7 +184,7 @@ std::string render_text(const GateReport& report) {
   text += labelled("verdict", overall_word(report));
   if (!report.repeat.empty()) {
     // Unbroken, to be copied.
-    text += fmt::format("again, or with --metric METRIC a row alone:\n{}\n",
+    text += fmt::format("to repeat this (for one row alone add --metric METRIC):\n{}\n",
                         printable(report.repeat, 4000));
   }
   return text + kUnverifiedNotice + "\n";

@@ -69,6 +69,9 @@ std::vector<LogRule> rules_from_json(const json& list) {
 }  // namespace
 
 LogRules load_log_rules(const std::filesystem::path& home, const std::string& name) {
+  if (name.find('/') != std::string::npos) {
+    throw Error("--rules " + printable(name), "is no file of rules/", "name it without a folder");
+  }
   const std::filesystem::path path = home / "rules" / (name + ".json");
   const json document = read_json_file(path);
   const std::vector<SchemaProblem> problems =

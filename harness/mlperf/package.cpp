@@ -98,7 +98,7 @@ json comparable_settings(const Result& result) {
 
 void check_series(const std::vector<PackagedRun>& runs) {
   if (runs.size() != kPackagedRuns) {
-    throw Error("harness submit --mlperf",
+    throw Error("submit --mlperf",
                 fmt::format("{} given, a package holds {}",
                             format_count(std::ssize(runs), "result"), kPackagedRuns),
                 "harness run --runs 5 makes as many");
@@ -137,7 +137,7 @@ void check_series(const std::vector<PackagedRun>& runs) {
   }
   for (const auto& lines : {book.contradictions(), book.gaps()}) {
     if (!lines.empty())
-      throw Error("harness submit --mlperf", lines.front(), kWholeSeries, ExitCode::kInvalid);
+      throw Error("submit --mlperf", lines.front(), kWholeSeries, ExitCode::kInvalid);
   }
 }
 

@@ -138,6 +138,7 @@ struct PageSection {
   std::vector<PageTable> tables{};
   std::vector<PageSection> parts{};
   bool folded = false;
+  bool open = false;  ///< of a folded one: unfolded from the start
 };
 
 struct ReportPage {

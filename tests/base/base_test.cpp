@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,6 +29,7 @@ TEST_CASE("nearest names catch slips and refuse nonsense", "[base]") {
   CHECK(nearest_names("zzzzzzzzzzzzzz", names).empty());
   CHECK(nearest_names(std::string(100000, 'a'), names).empty());
   CHECK(did_you_mean("zzzzzzzzzzzz", {"a", "b"}) == "known: a, b");
+  CHECK(did_you_mean("zzzzzzzzzzzz", {"b", "a", "b"}) == "known: b, a");
 }
 
 TEST_CASE("what went wrong is one line", "[base]") {
@@ -93,6 +95,21 @@ TEST_CASE("an atomic write replaces the whole file and leaves nothing beside it"
   write_file_atomically(folder / "f", "two");
   CHECK(read_file(folder / "f", 100) == "two");
   CHECK(std::distance(fs::directory_iterator(folder.path()), {}) == 1);
+}
+
+TEST_CASE("a FIFO is written to where somebody reads", "[base]") {
+  const TemporaryFolder folder;
+  const fs::path fifo = folder / "fifo";
+  REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
+  CHECK_THROWS_WITH(write_file_atomically(fifo, "one"), Catch::Contains("nobody reads there"));
+  const int reader = ::open(fifo.c_str(), O_RDONLY | O_NONBLOCK);
+  REQUIRE(reader >= 0);
+  write_file_atomically(fifo, "one");
+  std::string got(3, ' ');
+  CHECK(::read(reader, got.data(), got.size()) == 3);
+  CHECK(got == "one");
+  ::close(reader);
+  CHECK(fs::is_fifo(fifo));
 }
 
 TEST_CASE("a folder that cannot be written is one clear error", "[base]") {

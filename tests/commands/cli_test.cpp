@@ -162,6 +162,10 @@ TEST_CASE("usage errors are one line and exit 1", "[cli]") {
   check_one_error(run_harness({"run", "--workload", "null", "--division", "foo"}), 1,
                   "--division 'foo': unknown (known: closed, open)");
   check_one_error(run_harness({"run", "--workload"}), 1, "harness: run: ");
+  check_one_error(run_harness({"check-log"}), 1, "harness: check-log: no file given");
+  check_one_error(run_harness({"check-log", "--rules", "../null", "x.log"}), 1,
+                  "is no file of rules/");
+  check_one_error(run_harness({"submit", "x.json", "--to"}), 1, "Option 'to' is missing");
   check_one_error(run_harness({"validate"}), 1, "harness: validate: no file given");
   check_one_error(run_harness({"verify", "--golden", "/nowhere"}), 1, "/nowhere");
   check_one_error(run_harness({"validate"}), 1, "no file given");

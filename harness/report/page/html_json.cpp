@@ -137,7 +137,8 @@ json section_json(const PageSection& section) {
           {"plots", list(section.plots, plot_json)},
           {"tables", list(section.tables, table_json)},
           {"parts", list(section.parts, section_json)},
-          {"folded", section.folded}};
+          {"folded", section.folded},
+          {"open", section.open}};
 }
 
 }  // namespace

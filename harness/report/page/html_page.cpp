@@ -22,6 +22,9 @@
 namespace harness {
 namespace {
 
+/// With more of them the page would no longer show at a glance what it holds.
+constexpr std::size_t kMostOpenRuns = 2;
+
 struct Entry {
   ReportLine line{};
   std::string target{};
@@ -124,6 +127,7 @@ PageSection runs_section(const ReportData& data) {
   for (std::size_t i = data.runs.size(); i-- > 0;) {
     if (!is_detailed(i, data.runs.size())) break;
     section.parts.push_back(run_section(data.runs[i], run_id(i)));
+    section.parts.back().open = data.runs.size() <= kMostOpenRuns;
   }
   say_only_latest(section, data.runs.size(), "runs");
   return section;

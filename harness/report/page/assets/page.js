@@ -63,6 +63,7 @@
       built = true;
       node.append(...content(section, level));
     });
+    node.open = section.open;
     return node;
   }
 
