@@ -2,13 +2,15 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "tests/support/source_files.hpp"
+
+using namespace harness;  // NOLINT(google-build-using-namespace)
 
 namespace fs = std::filesystem;
 
@@ -121,26 +123,6 @@ std::vector<std::string> include_violations(const std::string& path, std::string
   return found;
 }
 
-std::string content(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-/// All C++ files of ours, relative to the source tree.
-std::vector<std::string> cpp_files() {
-  std::vector<std::string> files;
-  for (const char* folder : {"harness", "workloads", "kernels", "tests"}) {
-    for (const auto& entry :
-         fs::recursive_directory_iterator(fs::path(HARNESS_SOURCE_DIR) / folder)) {
-      const std::string extension = entry.path().extension().string();
-      if (entry.is_regular_file() && (extension == ".cpp" || extension == ".hpp")) {
-        files.push_back(fs::relative(entry.path(), HARNESS_SOURCE_DIR).generic_string());
-      }
-    }
-  }
-  return files;
-}
-
 /// The names by which a file is known to use a header of harness/base/precompiled.hpp.
 const std::map<std::string_view, std::vector<std::string_view>>& names_of_headers() {
   static const std::map<std::string_view, std::vector<std::string_view>> table = {
@@ -175,31 +157,6 @@ const std::map<std::string_view, std::vector<std::string_view>>& names_of_header
   };
   return table;
 }
-
-/// `text` without comments and without what stands in quotes.
-std::string code_of(std::string_view text) {
-  std::string code;
-  char quote = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (quote != 0) {
-      if (text[i] == '\\') {
-        ++i;
-      } else if (text[i] == quote || text[i] == '\n') {
-        quote = 0;
-      }
-    } else if (text.substr(i, 2) == "//") {
-      i = std::min(text.find('\n', i), text.size()) - 1;
-    } else {
-      // 1'000 is a number.
-      const bool digits = text[i] == '\'' && i > 0 && text[i - 1] >= '0' && text[i - 1] <= '9';
-      if (text[i] == '"' || (text[i] == '\'' && !digits)) quote = text[i];
-      code += text[i];
-    }
-  }
-  return code;
-}
-
-using Sources = std::map<std::string, std::string>;  ///< content by path
 
 /// What `path` includes, by itself or through files of ours, without delimiters.
 std::set<std::string> all_included(const Sources& sources, const std::string& path) {
