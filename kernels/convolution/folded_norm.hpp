@@ -11,7 +11,7 @@ namespace harness::kernels {
 
 /// scale = weight / sqrt(running_var + eps), to be folded into the weights, and
 /// shift = bias - running_mean * scale, the bias; both (channels). The same two tensors until one
-/// of the norm's four changes (by its version counter).
+/// of the norm's four changes (see tensor_state.hpp).
 std::pair<at::Tensor, at::Tensor> fold(const FrozenBatchNorm& norm);
 
 }  // namespace harness::kernels

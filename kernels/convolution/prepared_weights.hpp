@@ -20,9 +20,10 @@ struct WeightForm {
   }
 };
 
-/// What `make` gave for these weights in this form, made once for each state of the parameter: the
-/// five levels of a tower, and all calls of a step, share it. A parameter that changes must say so
-/// through its version counter, as every ATen operator does; another scale is another tensor.
+/// What `make` gave for these weights in this form, made once for each state of the parameter (see
+/// tensor_state.hpp): the five levels of a tower, all calls of a step, all queries share it. Made
+/// at each call where nobody tells of changes. Another scale is another tensor. Any number of
+/// threads may ask at once; only those that ask for one parameter wait for each other.
 at::Tensor prepared_weights(const ConvolutionWeights& weights, const WeightForm& form,
                             const std::function<at::Tensor()>& make);
 
