@@ -93,6 +93,7 @@ class Replays {
     std::unique_ptr<PreparedPrimitive> one;
     try {
       one = replayer.prepare(task.primitive, task.library);
+      one->chill();
       one->run();  // code is made and memory touched before anything is timed
     } catch (const Error& error) {
       refused_[fmt::format("{} of {}: {}", task.primitive.kind, task.library, error.why())] +=
@@ -108,7 +109,12 @@ class Replays {
   double mean(std::size_t index) const {
     const int runs = static_cast<int>(std::clamp(tasks_[index].calls, 1.0, double{kMostRuns}));
     double sum = 0;
-    for (int i = 0; i < runs; ++i) sum += prepared_[index]->run();
+    for (int i = 0; i < runs; ++i) {
+      prepared_[index]->chill();
+      const double start = steady_seconds();
+      prepared_[index]->run();
+      sum += steady_seconds() - start;
+    }
     return sum / runs;
   }
 

@@ -23,6 +23,7 @@ class Run {
       steps_of_.push_back(&demand<Steps>(*entry.workload, entry.name));
       WorkloadContext& context = *entry.context;
       context.phases = &timer_;
+      context.stopwatch = &timer_;
       context.progress = [this](const std::string& what, std::int64_t done, std::int64_t total) {
         tell_progress(what, done, total);
       };
@@ -63,7 +64,10 @@ class Run {
 
   // A disk that is full at the very end must not cost the record itself.
   void finish() {
-    for (const AblationEntry& entry : entries_) entry.context->phases = nullptr;
+    for (const AblationEntry& entry : entries_) {
+      entry.context->phases = nullptr;
+      entry.context->stopwatch = nullptr;
+    }
     for (Observer* observer : observers_) {
       try {
         observer->finished();

@@ -21,6 +21,7 @@ class Run {
         observers_(observers),
         timer_(hooks_.clock) {
     context_.phases = &timer_;
+    context_.stopwatch = &timer_;
     context_.progress = [this](const std::string& what, std::int64_t done, std::int64_t total) {
       for (Observer* observer : observers_) observer->progress(what, done, total);
     };
@@ -64,6 +65,7 @@ class Run {
   // A disk that is full at the very end must not cost the record itself.
   void finish() {
     context_.phases = nullptr;
+    context_.stopwatch = nullptr;
     for (Observer* observer : observers_) {
       try {
         observer->finished();

@@ -22,6 +22,11 @@ void StepTimer::phase_end(const char* name) {
   if (listener_ != nullptr) listener_->phase_end(name);
 }
 
+void StepTimer::add(const char* stage, double seconds) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  stages_[stage] += seconds;
+}
+
 StepRecord StepTimer::time_step(Steps& steps, double start) {
   StepRecord step;
   const double before = clock_();
@@ -31,7 +36,7 @@ StepRecord StepTimer::time_step(Steps& steps, double start) {
   step.elapsed = after - start;
   step.phases = std::exchange(phases_, {});
   step.losses = std::move(stats.losses);
-  step.stages = std::move(stats.stages);
+  step.stages = std::exchange(stages_, {});
   step.samples = stats.samples;
   return step;
 }

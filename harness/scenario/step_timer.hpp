@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <mutex>
 #include <string>
 
 #include "harness/scenario/observer.hpp"
@@ -16,13 +17,15 @@ double steady_seconds();
 
 /// Times steps. A step pays two clock reads for itself and two for each phase, nothing else:
 /// observers run between steps.
-class StepTimer : public PhaseListener {
+class StepTimer : public PhaseListener, public Stopwatch {
  public:
   /// `clock` outlives this.
   explicit StepTimer(const Clock& clock) : clock_(clock) {}
 
   void phase_begin(const char* name) override;
   void phase_end(const char* name) override;
+  double now() const override { return clock_(); }
+  void add(const char* stage, double seconds) override;
 
   /// One step of a workload whose context has this as its listener. Fills what the clock and the
   /// workload tell; `start` is when the first step began.
@@ -30,13 +33,18 @@ class StepTimer : public PhaseListener {
   /// Hands the phases on, too; null: to nobody.
   void tell(PhaseListener* listener) { listener_ = listener; }
   /// Drops phases that were marked outside a step.
-  void forget() { phases_.clear(); }
+  void forget() {
+    phases_.clear();
+    stages_.clear();
+  }
 
  private:
   const Clock& clock_;
   PhaseListener* listener_ = nullptr;
   double begin_ = 0;
   std::map<std::string, double> phases_;
+  std::mutex mutex_;  ///< of stages_
+  std::map<std::string, double> stages_;
 };
 
 /// "loss 'total' is not a number at step 3", or empty when all are finite.

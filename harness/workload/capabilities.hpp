@@ -27,9 +27,6 @@ struct Lack {
 struct StepStats {
   std::int64_t samples = 0;  ///< training samples consumed
   std::map<std::string, double> losses{};
-  /// Seconds that kernels say they spent in parts of their work ("pack", "convolution"), where they
-  /// measure it themselves; they may overlap with phases.
-  std::map<std::string, double> stages{};
 };
 
 /// Does the same work again and again. From prepare() on: begin_steps once, then step and evaluate

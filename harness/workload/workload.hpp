@@ -56,6 +56,15 @@ class PhaseListener {
   virtual void phase_end(const char* name) = 0;
 };
 
+/// Measures parts of kernels' work ("pack", "convolution") for those who tell them apart; they may
+/// overlap with phases and with each other. Called from any thread.
+class Stopwatch {
+ public:
+  virtual ~Stopwatch() = default;
+  virtual double now() const = 0;  ///< seconds
+  virtual void add(const char* stage, double seconds) = 0;
+};
+
 /// Marks one phase for as long as it lives; phases do not nest.
 class Phase {
  public:
@@ -91,6 +100,7 @@ struct WorkloadContext {
   std::int64_t max_epochs = 0;     ///< above 0: trains to a target, for at most so many epochs
   std::string quality_metric{};    ///< what evaluate() is to give; empty: the workload's only one
   PhaseListener* phases = nullptr;
+  Stopwatch* stopwatch = nullptr;  ///< null: nobody asks for stages
   std::function<void(const std::string& what, std::int64_t done, std::int64_t total)> progress =
       [](const std::string&, std::int64_t, std::int64_t) {};
   std::function<void()> interrupted = [] {};

@@ -1,7 +1,6 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <chrono>
 #include <sstream>
 #include <stdexcept>
 
@@ -30,7 +29,7 @@ class OwnConvolutionReplay final : public Replay {
     bias_ = at::zeros({s.out_channels});
   }
 
-  double run() override {
+  void chill() override {
     const ConvolutionShape& s = convolution_->shape();
     const auto activation = [&](std::int64_t channels, std::int64_t height, std::int64_t width) {
       const std::int64_t count = s.batch * channels * height * width;
@@ -39,21 +38,22 @@ class OwnConvolutionReplay final : public Replay {
                            {channels * height * width, 1, channels * width, channels},
                            at::TensorOptions(s.type));
     };
-    const at::Tensor input = activation(s.in_channels, s.in_height, s.in_width);
-    const at::Tensor output = activation(s.out_channels, s.out_height(), s.out_width());
-    const auto begin = std::chrono::steady_clock::now();
+    input_ = activation(s.in_channels, s.in_height, s.in_width);
+    output_ = activation(s.out_channels, s.out_height(), s.out_width());
+  }
+
+  void run() override {
     switch (pass_) {
       case Pass::kForward:
-        convolution_->forward(input, weights_, bias_, {});
+        convolution_->forward(input_, weights_, bias_, {});
         break;
       case Pass::kData:
-        convolution_->backward_data(output, mask(output), weights_);
+        convolution_->backward_data(output_, mask(), weights_);
         break;
       case Pass::kWeights:
-        convolution_->backward_weights(input, output, mask(output), weights_, {});
+        convolution_->backward_weights(input_, output_, mask(), weights_, {});
         break;
     }
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
 
   /// Of "forward, by data, by weights; library: ..." that of this pass.
@@ -66,15 +66,14 @@ class OwnConvolutionReplay final : public Replay {
 
  private:
   // Where the kernel applies the ReLU's mask itself it reads a third activation.
-  at::Tensor mask(const at::Tensor& output) const {
-    return convolution_->applies_mask() ? output : at::Tensor();
-  }
+  at::Tensor mask() const { return convolution_->applies_mask() ? output_ : at::Tensor(); }
 
   std::unique_ptr<Convolution> convolution_;
   Pass pass_;
   ReplayMemory& memory_;
   ConvolutionWeights weights_{};
   at::Tensor bias_{};
+  at::Tensor input_{}, output_{};  ///< of the next run
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Primitives one by one, as a profile describes them: made again from shape, layouts, types and
-// attributes, and timed alone.
+// attributes, and run alone.
 #pragma once
 
 #include <cstddef>
@@ -58,8 +58,11 @@ class ReplayMemory {
 class Replay {
  public:
   virtual ~Replay() = default;
-  /// Runs it once; seconds.
-  virtual double run() = 0;
+  /// Takes other memory, which is in no cache, for the next run.
+  virtual void chill() = 0;
+  /// Runs it once and waits for its end. Precondition: chill() since the last run, and no other
+  /// replay was made since.
+  virtual void run() = 0;
   /// What ran, by the library's name: "brgconv:avx512_core".
   virtual std::string implementation() const = 0;
 };

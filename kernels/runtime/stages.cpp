@@ -1,25 +1,24 @@
 #include "kernels/runtime/stages.hpp"
 
-#include <mutex>
+#include <atomic>
 #include <utility>
 
 namespace harness::kernels {
 namespace {
 
-std::mutex mutex;
-std::map<std::string, double> seconds;
+std::atomic<const StageClock*> current{nullptr};
 
 }  // namespace
 
-std::map<std::string, double> take_stages() {
-  const std::lock_guard<std::mutex> lock(mutex);
-  return std::exchange(seconds, {});
+MeasuredStages::MeasuredStages(StageClock clock) : clock_(std::move(clock)) { current = &clock_; }
+MeasuredStages::~MeasuredStages() { current = nullptr; }
+
+Stage::Stage(const char* name) : name_(name), clock_(current) {
+  if (clock_ != nullptr) start_ = clock_->now();
 }
 
 Stage::~Stage() {
-  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start_;
-  const std::lock_guard<std::mutex> lock(mutex);
-  seconds[name_] += spent.count();
+  if (clock_ != nullptr) clock_->add(name_, clock_->now() - start_);
 }
 
 }  // namespace harness::kernels

@@ -94,9 +94,14 @@ class ConvBlocks : public TorchWorkload, public Steps {
   StepStats step() override {
     // As after an optimiser's step: kernels that prepare weights do it anew, once a step.
     for (const Block& block : blocks_) block.weight.unsafeGetTensorImpl()->bump_version();
-    kernels::take_stages();
+    std::optional<kernels::MeasuredStages> stages;
+    if (Stopwatch* const watch = context().stopwatch) {
+      stages.emplace(kernels::StageClock{
+          [watch] { return watch->now(); },
+          [watch](const char* stage, double seconds) { watch->add(stage, seconds); }});
+    }
     for (const Block& block : blocks_) run(block);
-    return {static_cast<std::int64_t>(blocks_.size()), {}, kernels::take_stages()};
+    return {static_cast<std::int64_t>(blocks_.size()), {}};
   }
 
   Quality evaluate() override {

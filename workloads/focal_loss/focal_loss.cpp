@@ -129,7 +129,7 @@ class FocalLoss : public TorchWorkload, public Steps {
   }
 
   StepStats step() override {
-    StepStats stats{context().batch_size * static_cast<std::int64_t>(problems_.size()), {}, {}};
+    StepStats stats{context().batch_size * static_cast<std::int64_t>(problems_.size()), {}};
     for (const Problem& problem : problems_) {
       stats.losses[problem.shape.name] = loss_and_gradient(problem).item<double>();
       for (const at::Tensor& level : problem.arguments.levels) level.mutable_grad().reset();

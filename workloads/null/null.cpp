@@ -39,7 +39,7 @@ class Null : public Workload, public Trains, public Recordable, public Replayabl
       const Phase phase = context_->phase("work");
       sleep_for(script_.step_ms[index % script_.step_ms.size()]);
     }
-    return {context_->batch_size, {{"total", script_.losses[index % script_.losses.size()]}}, {}};
+    return {context_->batch_size, {{"total", script_.losses[index % script_.losses.size()]}}};
   }
   Quality evaluate() override {
     sleep_for(script_.evaluation_ms, *context_);

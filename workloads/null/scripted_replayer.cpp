@@ -1,6 +1,5 @@
 #include "workloads/null/scripted_replayer.hpp"
 
-#include <chrono>
 #include <string>
 
 #include "harness/base/error.hpp"
@@ -13,11 +12,8 @@ namespace {
 class Sleep final : public PreparedPrimitive {
  public:
   explicit Sleep(double ms) : ms_(ms) {}
-  double run() override {
-    const auto begin = std::chrono::steady_clock::now();
-    sleep_for(ms_);
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  }
+  void chill() override {}
+  void run() override { sleep_for(ms_); }
   std::string implementation() const override { return "null"; }
 
  private:

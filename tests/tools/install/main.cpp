@@ -20,7 +20,7 @@ class Twice : public Workload, public Steps {
   StepStats step() override {
     const Phase phase = context_->phase("sums");
     for (double& sum : sums_) sum = std::accumulate(values_.begin(), values_.end(), 0.0);
-    return {1, {}, {}};
+    return {1, {}};
   }
   Quality evaluate() override {
     Quality quality;
