@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/profile/recording.hpp"
+#include "harness/base/recording.hpp"
 
 namespace harness {
 

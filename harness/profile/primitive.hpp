@@ -1,4 +1,4 @@
-// One execution of a primitive: of oneDNN, as its verbose output tells, or of a kernel of our own.
+// What one execution of a primitive computes and moves, told from its problem.
 #pragma once
 
 #include <cstdint>
@@ -6,33 +6,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
+
+#include "harness/base/recording.hpp"
 
 namespace harness {
-
-/// A tensor as oneDNN describes it.
-struct TensorLayout {
-  std::string name{};    ///< src, wei, bia, dst
-  std::string type{};    ///< f32, bf16, undef
-  std::string layout{};  ///< acdb, ABcd16b16a; empty where there is none
-  /// Left to oneDNN to choose ("any"); `layout` is what it chose.
-  bool chosen_by_library = false;
-
-  bool operator==(const TensorLayout&) const = default;
-};
-
-struct Primitive {
-  std::string kind{};            ///< convolution, reorder, ...
-  std::string implementation{};  ///< jit:avx512_core
-  std::string direction{};       ///< forward_training, backward_data; "undef" for a reorder
-  std::vector<TensorLayout> tensors{};
-  std::string attributes{};
-  std::string auxiliary{};  ///< alg:convolution_direct
-  std::string problem{};    ///< in benchdnn's syntax
-  double milliseconds = 0;
-
-  bool operator==(const Primitive&) const = default;
-};
 
 /// A convolution's extents by benchdnn's names (mb, ic, oc, ih, kh, sh, dh, ph, ...). A width that
 /// is not named is like the height, and a depth that is not is 1.

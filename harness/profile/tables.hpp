@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/recording.hpp"
 #include "harness/profile/primitive.hpp"
-#include "harness/profile/recording.hpp"
 
 namespace harness {
 

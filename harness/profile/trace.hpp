@@ -3,7 +3,7 @@
 
 #include <ostream>
 
-#include "harness/profile/recording.hpp"
+#include "harness/base/recording.hpp"
 
 namespace harness {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
-#include "harness/profile/recording.hpp"
+#include "harness/base/recording.hpp"
 #include "harness/workload/replayer.hpp"
 #include "harness/workload/workload.hpp"
 

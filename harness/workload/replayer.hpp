@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "harness/profile/primitive.hpp"
+#include "harness/base/recording.hpp"
 
 namespace harness {
 
@@ -20,8 +20,11 @@ struct ReplaySizes {
 class PreparedPrimitive {
  public:
   virtual ~PreparedPrimitive() = default;
-  /// Runs it once with data that is in no cache; seconds.
-  virtual double run() = 0;
+  /// Puts what it reads and writes out of the caches. Untimed; before each run, and with no other
+  /// primitive prepared in between.
+  virtual void chill() = 0;
+  /// Runs it once and waits for its end.
+  virtual void run() = 0;
   /// What runs: "brgconv:avx512_core".
   virtual std::string implementation() const = 0;
 };

@@ -1,5 +1,6 @@
-// What the collecting half hands over: scopes (operators, kernels, modules, phases) as they were
-// entered and left, the log they and oneDNN wrote in between, memory taken and given back.
+// What a workload that is looked into hands over: primitives, scopes (operators, kernels, modules,
+// phases) as they were entered and left, the log they and oneDNN wrote in between, memory taken and
+// given back.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +9,32 @@
 #include <string>
 #include <vector>
 
-#include "harness/profile/primitive.hpp"
-
 namespace harness {
+
+/// A tensor as oneDNN describes it.
+struct TensorLayout {
+  std::string name{};    ///< src, wei, bia, dst
+  std::string type{};    ///< f32, bf16, undef
+  std::string layout{};  ///< acdb, ABcd16b16a; empty where there is none
+  /// Left to oneDNN to choose ("any"); `layout` is what it chose.
+  bool chosen_by_library = false;
+
+  bool operator==(const TensorLayout&) const = default;
+};
+
+/// One execution of a primitive: of oneDNN, as its verbose output tells, or of a kernel of our own.
+struct Primitive {
+  std::string kind{};            ///< convolution, reorder, ...
+  std::string implementation{};  ///< jit:avx512_core
+  std::string direction{};       ///< forward_training, backward_data; "undef" for a reorder
+  std::vector<TensorLayout> tensors{};
+  std::string attributes{};
+  std::string auxiliary{};  ///< alg:convolution_direct
+  std::string problem{};    ///< in benchdnn's syntax
+  double milliseconds = 0;
+
+  bool operator==(const Primitive&) const = default;
+};
 
 enum class ScopeKind {
   kStep,      ///< a whole training step
