@@ -30,8 +30,7 @@ const std::vector<Rule>& rules() {
       {"harness/system/", {"harness/base/", "harness/system/"}},
       {"harness/result/",
        {"harness/base/", "harness/stats/", "harness/profile/", "harness/result/"}},
-      {"harness/workload/",
-       {"harness/base/", "harness/profile/", "harness/result/", "harness/workload/"}},
+      {"harness/workload/", {"harness/base/", "harness/result/", "harness/workload/"}},
       {"harness/scenario/",
        {"harness/base/", "harness/result/", "harness/workload/", "harness/scenario/"}},
       {"harness/plan/",
@@ -71,7 +70,8 @@ const std::vector<Rule>& rules() {
       {"kernels/", {"kernels/"}},
       {"workloads/",
        {"workloads/", "kernels/", "harness/base/", "harness/workload/workload.hpp",
-        "harness/workload/registry.hpp", "harness/result/json_reader.hpp"}},
+        "harness/workload/capabilities.hpp", "harness/workload/replayer.hpp",
+        "harness/workload/registry.hpp"}},
       {"tests/", {"harness/", "workloads/", "kernels/", "tests/"}},
   };
   return table;
@@ -228,6 +228,8 @@ TEST_CASE("the include checker catches planted violations", "[architecture]") {
   CHECK(violations("kernels/a.cpp", "#include \"kernels/bench/b.hpp\"") == 1);
   CHECK(violations("workloads/a.cpp", "#include \"harness/workload/workload.hpp\"") == 0);
   CHECK(violations("workloads/a.cpp", "#include \"harness/scenario/runner.hpp\"") == 1);
+  CHECK(violations("workloads/a.cpp", "#include \"harness/profile/primitive.hpp\"") == 1);
+  CHECK(violations("workloads/a.cpp", "#include \"harness/workload/rules.hpp\"") == 1);
   // Paths start at the root of the repository, and every folder has a rule.
   CHECK(violations("kernels/a.cpp", "#include \"b.hpp\"") == 1);
   CHECK(violations("harness/new/a.cpp", "") == 1);
@@ -245,6 +247,37 @@ TEST_CASE("dependencies point one way", "[architecture]") {
     for (const std::string& violation :
          include_violations(file, content(fs::path(HARNESS_SOURCE_DIR) / file))) {
       FAIL_CHECK(violation);
+    }
+  }
+}
+
+TEST_CASE("workloads reach the interface and the base, by whatever they include",
+          "[architecture]") {
+  Sources sources;
+  for (const std::string& file : cpp_files()) {
+    sources[file] = content(fs::path(HARNESS_SOURCE_DIR) / file);
+  }
+  for (const auto& [path, text] : sources) {
+    if (!path.starts_with("workloads/")) continue;
+    for (const std::string& reached : all_included(sources, path)) {
+      if (reached.starts_with("harness/") &&
+          !begins_with_any(reached, {"harness/base/", "harness/workload/"})) {
+        FAIL_CHECK(path + " reaches " + reached);
+      }
+    }
+  }
+}
+
+TEST_CASE("workloads and kernels time nothing", "[architecture]") {
+  // A recorder says when something was; a script sleeps until then.
+  const std::set<std::string> told = {"kernels/runtime/profiler.cpp", "workloads/null/script.cpp",
+                                      "workloads/null/scripted_recorder.cpp"};
+  for (const std::string& file : cpp_files()) {
+    if (!begins_with_any(file, {"workloads/", "kernels/"}) || told.count(file) > 0) continue;
+    if (file.starts_with("kernels/bench/")) continue;
+    if (code_of(content(fs::path(HARNESS_SOURCE_DIR) / file)).find("_clock::") !=
+        std::string::npos) {
+      FAIL_CHECK(file + " reads a clock");
     }
   }
 }

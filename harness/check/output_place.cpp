@@ -10,10 +10,10 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/files.hpp"
+#include "harness/base/json_reader.hpp"
 #include "harness/base/regular_file.hpp"
 #include "harness/base/text.hpp"
 #include "harness/check/checked_file.hpp"
-#include "harness/result/json_reader.hpp"
 
 namespace harness {
 namespace {

@@ -4,13 +4,13 @@
 #include <memory>
 
 #include "harness/base/files.hpp"
+#include "harness/base/json_reader.hpp"
 #include "harness/base/print.hpp"
 #include "harness/base/text.hpp"
 #include "harness/cli/options.hpp"
 #include "harness/commands/command.hpp"
 #include "harness/plan/plan.hpp"
 #include "harness/report/common_text.hpp"
-#include "harness/result/json_reader.hpp"
 #include "harness/system/affinity.hpp"
 #include "harness/system/interrupt.hpp"
 #include "harness/workload/capabilities.hpp"

@@ -7,8 +7,8 @@
 #include "harness/base/error.hpp"
 #include "harness/base/files.hpp"
 #include "harness/base/hash.hpp"
+#include "harness/base/json_reader.hpp"
 #include "harness/base/text.hpp"
-#include "harness/result/json_reader.hpp"
 
 namespace harness {
 namespace {

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "harness/base/error.hpp"
+#include "harness/base/json_reader.hpp"
 #include "harness/base/text.hpp"
-#include "harness/result/json_reader.hpp"
 #include "harness/result/schema.hpp"
 
 namespace harness {

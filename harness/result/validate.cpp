@@ -6,12 +6,12 @@
 #include <array>
 #include <utility>
 
+#include "harness/base/json_reader.hpp"
 #include "harness/base/text.hpp"
 #include "harness/result/ablation_consistency.hpp"
 #include "harness/result/ablation_json.hpp"
 #include "harness/result/consistency.hpp"
 #include "harness/result/digest.hpp"
-#include "harness/result/json_reader.hpp"
 #include "harness/result/profile_consistency.hpp"
 #include "harness/result/profile_json.hpp"
 #include "harness/result/result_from_json.hpp"

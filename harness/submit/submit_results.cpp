@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "harness/base/files.hpp"
+#include "harness/base/json_reader.hpp"
 #include "harness/base/print.hpp"
 #include "harness/base/text.hpp"
 #include "harness/check/checked_file.hpp"
@@ -18,7 +19,6 @@
 #include "harness/result/canonical_json.hpp"
 #include "harness/result/common_json.hpp"
 #include "harness/result/digest.hpp"
-#include "harness/result/json_reader.hpp"
 #include "harness/result/submission.hpp"
 
 namespace harness {

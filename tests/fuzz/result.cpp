@@ -3,13 +3,13 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/base/error.hpp"
+#include "harness/base/json_reader.hpp"
 #include "harness/check/checked_file.hpp"
 #include "harness/report/text/ablation_summary.hpp"
 #include "harness/report/text/profile_summary.hpp"
 #include "harness/report/text/summary.hpp"
 #include "harness/result/canonical_json.hpp"
 #include "harness/result/digest.hpp"
-#include "harness/result/json_reader.hpp"
 #include "harness/result/redact.hpp"
 #include "harness/result/submission.hpp"
 #include "tests/fuzz/fuzz.hpp"

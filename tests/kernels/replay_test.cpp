@@ -25,10 +25,10 @@ Primitive primitive_run_by(harness::PreparedPrimitive& prepared) {
   harness::kernels::CapturedOutput output;
   output.capture();
   dnnl::set_verbose(1);
-  const double seconds = prepared.run();
+  prepared.chill();
+  prepared.run();
   dnnl::set_verbose(0);
   output.restore();
-  CHECK(seconds > 0);
   const auto log = harness::parse_verbose_log(output.text());
   REQUIRE(log.executed.size() == 1);
   return log.executed.front().primitive;
@@ -117,13 +117,15 @@ TEST_CASE("a grouped convolution of ours is replayed by our kernel, else by oneD
         made("convolution", direction, {{"src", "f32", "", false}}, kGrouped, "");
     const auto prepared = replayer->prepare(grouped, "harness");
     if (at::get_cpu_capability() == "AVX512") CHECK(prepared->implementation() == "grouped:avx512");
-    CHECK(prepared->run() > 0);
+    prepared->chill();
+    CHECK_NOTHROW(prepared->run());
   }
   const Primitive dense =
       made("convolution", "forward_training", {{"src", "f32", "", false}}, kDense, "");
   const auto by_library = replayer->prepare(dense, "harness");
   CHECK(by_library->implementation().find("grouped") == std::string::npos);
-  CHECK(by_library->run() > 0);
+  by_library->chill();
+  CHECK_NOTHROW(by_library->run());
 }
 
 TEST_CASE("what cannot be replayed is said", "[replay]") {

@@ -4,9 +4,9 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/files.hpp"
+#include "harness/base/json_reader.hpp"
 #include "harness/result/digest.hpp"
 #include "harness/result/json_clean.hpp"
-#include "harness/result/json_reader.hpp"
 #include "harness/result/result_file.hpp"
 #include "harness/result/result_from_json.hpp"
 #include "harness/result/result_json.hpp"

@@ -6,9 +6,9 @@
 #include <functional>
 
 #include "harness/base/files.hpp"
+#include "harness/base/json_reader.hpp"
 #include "harness/result/canonical_json.hpp"
 #include "harness/result/digest.hpp"
-#include "harness/result/json_reader.hpp"
 #include "harness/result/result_file.hpp"
 #include "harness/result/result_json.hpp"
 #include "tests/support/problem_names.hpp"

@@ -35,6 +35,12 @@ class Scripted : public Workload, public Steps {
       now_ += 0.5;
     }
     now_ += 0.25;
+    if (tells_stages) {
+      const double start = context_->stopwatch->now();
+      now_ += 0.125;
+      context_->stopwatch->add("pack", context_->stopwatch->now() - start);
+      context_->stopwatch->add("pack", 0.5);
+    }
     if (steps == throw_at) throw Error("scripted", "broke");
     const double loss = steps == nan_at ? std::numeric_limits<double>::quiet_NaN() : 1.0 / steps;
     return {4, {{"total", loss}}};
@@ -46,6 +52,7 @@ class Scripted : public Workload, public Steps {
   std::optional<MemoryUse> memory() const override { return MemoryUse{peak, peak}; }
 
   int steps = 0;
+  bool tells_stages = false;
   double peak = 0;
   int throw_at = 0;
   int nan_at = 0;
@@ -102,6 +109,17 @@ TEST_CASE("steps, phases and losses become metrics with warm-up flagged", "[runn
   CHECK(record.peak_memory_bytes == 100);  // of the steps, not of the evaluation
   CHECK(record.preparation["data_seconds"] == 7.0);
   CHECK(record.preparation["init_seconds"] == 3.0);
+}
+
+TEST_CASE("parts that kernels tell apart become metrics, by the clock of the run", "[runner]") {
+  Fixture fixture;
+  fixture.workload.tells_stages = true;
+  const RunRecord record = fixture.run({1, 2, 0, 0});
+  const Metric& pack = metric(record, "time.stage.pack");
+  REQUIRE(pack.samples.size() == 3);
+  for (const Sample& sample : pack.samples) CHECK(*sample.value == 0.625);
+  CHECK(*metric(record, "time.step").samples[0].value == 1.125);
+  CHECK(fixture.context.stopwatch == nullptr);  // it ended with the run
 }
 
 TEST_CASE("inside a step the harness reads the clock twice, and twice for each phase", "[runner]") {

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "harness/base/error.hpp"
+#include "harness/base/json_reader.hpp"
 #include "harness/base/text.hpp"
-#include "harness/result/json_reader.hpp"
 #include "workloads/retinanet/architecture.hpp"
 #include "workloads/retinanet/cost.hpp"
 

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
+#include "harness/base/json_reader.hpp"
 #include "harness/base/text.hpp"
-#include "harness/result/json_reader.hpp"
 
 namespace harness::workloads {
 namespace {

@@ -1,4 +1,4 @@
-#include "harness/result/json_reader.hpp"
+#include "harness/base/json_reader.hpp"
 
 #include <catch2/catch.hpp>
 #include <filesystem>
