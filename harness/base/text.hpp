@@ -12,7 +12,7 @@ namespace harness {
 std::vector<std::string> nearest_names(const std::string& name,
                                        const std::vector<std::string>& candidates);
 
-/// "did you mean focal-loss?" or "known: a, b, c" when nothing is near.
+/// "did you mean NAME?" or "known: a, b, c" when nothing is near.
 std::string did_you_mean(const std::string& name, const std::vector<std::string>& candidates);
 
 std::string join(const std::vector<std::string>& parts, std::string_view separator);

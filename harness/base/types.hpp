@@ -11,7 +11,7 @@
 
 namespace harness {
 
-/// For each operator the implementation that is chosen, e.g. {"focal-loss", "reference"}.
+/// For each operator the implementation that is chosen, by its name: "reference", "custom", ....
 using KernelSet = std::map<std::string, std::string>;
 
 /// Separate seeds per use, so that changing one leaves the others' draws alone. All derive from the
@@ -56,7 +56,8 @@ struct Cost {
   double forward_flops = 0;  ///< a multiply-add counts two
   double step_flops = 0;     ///< forward, backward by data, backward by weights
   double step_bytes = 0;  ///< compulsory traffic: each operand read once, each result written once
-  std::int64_t convolution_calls = 0;  ///< forward convolutions in a step
+  /// How often a forward pass runs what is worth counting, by its name in the plural.
+  std::map<std::string, std::int64_t> calls{};
   std::string precision{};  ///< the data type the FLOPs run in, to pick the peak to compare with
   /// Of phases that are of interest one by one; their time is the metric time.phase.NAME. Bytes are
   /// for those that move data more than they compute.

@@ -24,7 +24,7 @@ void add_set_up_options(Options& options) {
   options.add("workload", "what to measure; 'harness list' shows all", "NAME")
       .add("tier", "length of the run, e.g. quick, standard, submission; 'harness list' shows all",
            "TIER")
-      .add("kernels", "reference, custom, or one by one: focal-loss=custom,...", "SET")
+      .add("kernels", "reference, custom, or one by one: OPERATOR=custom,...", "SET")
       .add("precision", "fp32 or bf16", "TYPE")
       .add("allocator", "system or pooled", "NAME");
   add_common_options(options);
@@ -62,7 +62,7 @@ Options run_options() {
               "result after the other",
               "print a CSV table in place of the summary: a row for each metric of each run");
   options.example("harness run --workload null")
-      .example("harness run --workload retinanet-train --precision bf16 --runs 5 --csv")
+      .example("harness run --workload null --precision bf16 --runs 5 --csv")
       .exits({ExitCode::kOk, ExitCode::kUsage, ExitCode::kAborted, ExitCode::kInvalid});
   return options;
 }

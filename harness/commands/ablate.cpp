@@ -26,8 +26,7 @@ Options ablate_options() {
       .add_integer("rounds", "timed rounds; 6 give an interval; default: by the rules", 1,
                    kMostRounds)
       .add("variants",
-           "only these variants, e.g. pooled,focal-loss; 'x first' then means the first of them",
-           "LIST");
+           "only these variants, e.g. pooled,bf16; 'x first' then means the first of them", "LIST");
   add_common_options(options);
   options
       .add("out",
@@ -37,7 +36,7 @@ Options ablate_options() {
       .add("strict", "exit 3 when the machine's state makes the result doubtful");
   add_formats(options, "print the result file's JSON in place of the summary",
               "print a CSV table in place of the summary: a row for each variant");
-  options.example("harness ablate --workload retinanet-train")
+  options.example("harness ablate --workload null")
       .example("harness ablate --workload null --variants pooled,bf16 --rounds 12 --csv")
       .exits({ExitCode::kOk, ExitCode::kUsage, ExitCode::kAborted, ExitCode::kInvalid});
   return options;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "harness/base/files.hpp"
 #include "harness/base/print.hpp"
@@ -159,14 +160,18 @@ AdviceFacts facts_of(const Profile& profile, RunPlan& plan, const RunRequest& re
   facts.step_seconds = profile.tables.step_seconds / overhead;
   facts.fault_seconds = page_fault_seconds(plan.context.threads);
   facts.copy_bandwidth = copy_bandwidth_of(profile).value_or(0);
-  if (allows(facts, {"conv-block", "custom"})) {
-    const std::vector<ReplayTask> grouped = grouped_tasks(profile.tables);
-    double recorded = 0;
-    for (const ReplayTask& task : grouped) recorded += task.recorded_seconds;
-    if (recorded > 0) {
-      facts.grouped_recorded = recorded;
-      facts.grouped_replayed = replayed_seconds(plan, grouped, notes);
+  for (Remedy& remedy : remedies_of(facts.possible)) {
+    OfferedRemedy offered{std::move(remedy), {}, {}};
+    if (offered.remedy.replays) {
+      const std::vector<ReplayTask> tasks = offered.remedy.replays(profile.tables);
+      double recorded = 0;
+      for (const ReplayTask& task : tasks) recorded += task.recorded_seconds;
+      if (recorded > 0) {
+        offered.recorded_seconds = recorded;
+        offered.replayed_seconds = replayed_seconds(plan, tasks, notes);
+      }
     }
+    facts.remedies.push_back(std::move(offered));
   }
   if (allows(facts, {"precision", "bf16"})) {
     facts.projected_bf16 = projected_bf16(profile, plan, notes);

@@ -15,7 +15,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kDefaultRules = "mlperf-training-5.1.0";
 constexpr std::size_t kMostShown = 50;  // of one log, in text
 
 std::string summary_text(const LogCheck& check) {
@@ -62,11 +61,10 @@ json to_json(const std::string& file, const LogCheck& check) {
 
 ExitCode check_log_command(const Arguments& arguments) {
   Options options("check-log",
-                  "Judges training logs (:::MLLOG lines) by MLPerf's rules for RetinaNet.",
+                  "Judges training logs (:::MLLOG lines) by MLPerf's rules, as rules/ holds them.",
                   "FILE... [OPTIONS]");
   options
-      .add("rules", fmt::format("file below rules/, without .json; default: {}", kDefaultRules),
-           "NAME")
+      .add("rules", fmt::format("file below rules/, without .json; default: {}", kLogRules), "NAME")
       .add("json", "print the verdicts as JSON")
       .allow_words()
       .example("harness check-log runs/*/*.log")
@@ -75,8 +73,7 @@ ExitCode check_log_command(const Arguments& arguments) {
   if (options.words().empty()) {
     throw Error("check-log", "no file given", "harness check-log runs/*/*.log");
   }
-  const LogRules rules =
-      load_log_rules(home_folder(), options.text("rules").value_or(kDefaultRules));
+  const LogRules rules = load_log_rules(home_folder(), options.text("rules").value_or(kLogRules));
   bool unreadable = false;
   bool failed = false;
   bool judged = false;

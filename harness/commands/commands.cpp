@@ -42,7 +42,7 @@ void print_help() {
   print_out(
       "harness - benchmark harness in the MLPerf style\n\n"
       "A first result, in a second:  harness run --workload null\n"
-      "A real one, in minutes:       harness run --workload retinanet-train\n\n"
+      "A real one, in minutes:       harness run --workload NAME ('harness list' shows all)\n\n"
       "Usage: harness COMMAND [OPTIONS]\n\n");
   for (const Command& command : kCommands) {
     print_out(fmt::format("  {:<10} {}\n", command.name, command.summary));

@@ -36,7 +36,7 @@ Options profile_options() {
       .add("out", "folder for the profile, its trace and its log; default: a new one under runs/",
            "DIR")
       .add("strict", "exit 3 when the machine's state makes the result doubtful")
-      .example("harness profile --workload retinanet-train --kernels custom --out runs/custom")
+      .example("harness profile --workload null --kernels custom --out runs/custom")
       .exits({ExitCode::kOk, ExitCode::kUsage, ExitCode::kAborted, ExitCode::kInvalid});
   return options;
 }

@@ -50,11 +50,11 @@ ExitCode verify_command(const Arguments& arguments) {
   Options options(
       "verify", "Checks the model and its kernels against golden data, one line for each quantity.",
       "--golden FILE [OPTIONS]");
-  options.add("golden", "golden data, e.g. tests/golden/retinanet_a.json", "FILE")
+  options.add("golden", "golden data, as in tests/golden/", "FILE")
       .add("kernels", "as for run; default: by the workload's rules", "SET")
       .add("precision", "fp32 or bf16", "TYPE")
       .add_integer("threads", "threads to compute with", 1, kMostThreads)
-      .example("harness verify --golden tests/golden/retinanet_a.json --kernels custom")
+      .example("harness verify --golden FILE.json --kernels custom")
       .exits({ExitCode::kOk, ExitCode::kUsage, ExitCode::kAborted, ExitCode::kInvalid});
   if (!options.parse(arguments)) return ExitCode::kOk;
   const std::string golden = options.required("golden");

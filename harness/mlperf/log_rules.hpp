@@ -51,13 +51,23 @@ struct LogRuleGroup {
   std::vector<LogRule> rules{};
 };
 
+/// The benchmark that logs and packages are named after.
+struct LogBenchmark {
+  std::string name{};                    ///< as MLPerf calls it
+  std::vector<std::string> workloads{};  ///< those that train its model, whatever its size
+};
+
 struct LogRules {
   std::string ruleset{};
+  LogBenchmark benchmark{};
   std::string prefix{};               ///< of a log line
   std::vector<std::string> fields{};  ///< members every event has
   std::vector<LogRuleGroup> groups{};
   std::vector<LogRule> notes{};  ///< worth saying, breaks nothing
 };
+
+/// The rules that logs are written for, and judged by unless others are asked for.
+inline constexpr const char* kLogRules = "mlperf-training-5.1.0";
 
 /// Reads rules/NAME.json and checks it against rules/mlperf-log.schema.json, both below `home`.
 /// Throws Error that names the path and the reason inside the file.

@@ -20,7 +20,6 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-constexpr const char* kBenchmark = "retinanet";
 constexpr const char* kWholeSeries = "give all files of one 'harness run --runs 5'";
 
 /// The value that the log gives `key` first; null where it does not.
@@ -65,8 +64,9 @@ std::vector<LogLine> check_run(const PackagedRun& run, const LogRules& rules, bo
            "--rehearsal packs it, marked as one");
   }
   // Rehearsals too are of MLPerf's model, whatever its size.
-  if (!run.result.rules.workload.starts_with(kBenchmark)) {
-    refuse(run, fmt::format("{} trains no {}", run.result.rules.workload, kBenchmark));
+  const std::vector<std::string>& known = rules.benchmark.workloads;
+  if (std::find(known.begin(), known.end(), run.result.rules.workload) == known.end()) {
+    refuse(run, fmt::format("{} trains no {}", run.result.rules.workload, rules.benchmark.name));
   }
   if (run.result.status.state == RunState::kDryRun) refuse(run, "a dry run is no measurement");
   std::vector<LogLine> lines = parse_log(run.log_text, rules.prefix, run.file + ": its log");
@@ -183,7 +183,7 @@ std::map<std::string, std::string> make_package(std::vector<PackagedRun> runs,
   const std::string system = folder_name(platform);
   for (std::size_t i = 0; i < runs.size(); ++i) {
     // A line without the token is no event: the checkers skip it.
-    files[fmt::format("results/{}/{}/result_{}.txt", system, kBenchmark, i)] =
+    files[fmt::format("results/{}/{}/result_{}.txt", system, rules.benchmark.name, i)] =
         fmt::format("# {}\n{}", mark, runs[i].log_text);
   }
   const Result& result = runs.front().result;
@@ -197,7 +197,8 @@ std::map<std::string, std::string> make_package(std::vector<PackagedRun> runs,
                   result.identity.git_commit)};
   files[fmt::format("systems/{}.json", system)] =
       system_description(facts, result.system).dump(2, ' ', true) + "\n";
-  add_benchmark_folder(files, fmt::format("benchmarks/{}", kBenchmark), system, mark, result);
+  add_benchmark_folder(files, fmt::format("benchmarks/{}", rules.benchmark.name), system, mark,
+                       result);
   return files;
 }
 

@@ -8,6 +8,7 @@
 
 #include "harness/base/text.hpp"
 #include "harness/base/version.hpp"
+#include "harness/mlperf/log_rules.hpp"
 
 namespace harness {
 namespace {
@@ -67,6 +68,7 @@ TrainingLogFacts training_log_facts(const RunPlan& plan, const json& system) {
   const bool closed =
       plan.rules.mlperf_equivalent && plan.departures.empty() && plan.division != "open";
   facts.division = closed ? "closed" : "open";
+  facts.benchmark = load_log_rules(plan.context.home, kLogRules).benchmark.name;
   facts.workload = plan.rules.workload;
   facts.summary = plan.rules.summary;
   facts.rules_file = plan.rules.file;
@@ -109,7 +111,7 @@ TrainingLog::~TrainingLog() {
 void TrainingLog::log_submission(const TrainingLogFacts& facts) {
   // The division goes first: it decides how long the initialisation may take.
   log_.point("submission_division", facts.division);
-  log_.point("submission_benchmark", "retinanet");
+  log_.point("submission_benchmark", facts.benchmark);
   log_.point("submission_org", facts.organisation);
   log_.point("submission_platform", facts.platform);
   log_.point("harness_workload", facts.workload,

@@ -19,7 +19,8 @@ namespace harness {
 struct TrainingLogFacts {
   std::string organisation = "unaffiliated";  ///< by default $HARNESS_SUBMITTER
   std::string platform{};                     ///< what the machine calls itself
-  std::string division{};  ///< closed only for what is MLPerf's own and departs in nothing
+  std::string division{};   ///< closed only for what is MLPerf's own and departs in nothing
+  std::string benchmark{};  ///< MLPerf's, by the rules of its logs
   std::string workload{};
   std::string summary{};
   std::string rules_file{};

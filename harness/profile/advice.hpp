@@ -3,33 +3,20 @@
 // profile and measured costs of this machine; none is a rule of thumb.
 #pragma once
 
-#include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "harness/profile/projection.hpp"
+#include "harness/profile/remedy.hpp"
 #include "harness/profile/tables.hpp"
 
 namespace harness {
 
-/// A setting to try: {"allocator", "pooled"}, {"precision", "bf16"}, {"focal-loss", "custom"} (a
-/// kernel, by its operator).
-struct AdvisedChange {
-  std::string setting{};
-  std::string value{};
-
-  auto operator<=>(const AdvisedChange&) const = default;
-};
-
-struct Advice {
-  std::string topic{};                    ///< memory, focal loss, frozen norm and ReLU chains, ...
-  std::string finding{};                  ///< what the profile shows, a sentence with figures
-  std::string basis{};                    ///< what the expected gain is computed from
-  std::optional<AdvisedChange> change{};  ///< empty: no setting of this program does it
-  std::optional<double> expected_seconds{};  ///< saved a step; empty: cannot be told from here
-  bool changes_numbers = false;  ///< other arithmetic: the model has to be verified again
+/// A remedy that can be had, with seconds a step of its replays as recorded and as run again here.
+/// Empty: there are none, or not all of them could be run.
+struct OfferedRemedy {
+  Remedy remedy{};
+  std::optional<double> recorded_seconds{}, replayed_seconds{};
 };
 
 /// What is known beside the profile.
@@ -42,13 +29,9 @@ struct AdviceFacts {
   double step_seconds = 0;    ///< of a plain step
   double fault_seconds = 0;   ///< of a page fault here, measured
   double copy_bandwidth = 0;  ///< B/s beside the profile; 0: not known
-  /// Seconds of grouped convolutions a step as recorded, and as kernels of ours run them here.
-  std::optional<double> grouped_recorded{}, grouped_replayed{};
+  std::vector<OfferedRemedy> remedies{};
   std::optional<double> projected_bf16{};  ///< seconds of a step
 };
-
-/// Grouped convolutions that no kernel of ours runs yet, as tasks for one that does.
-std::vector<ReplayTask> grouped_tasks(const ProfileTables& tables);
 
 /// Advice that brings at least one percent of a step, or whose gain is unknown. Changes that keep
 /// the arithmetic come first, each group by expected gain.

@@ -49,7 +49,7 @@ bool missed_target(const Status& status);
 /// Aborted before its end: by somebody, by a signal, by a failure.
 bool was_stopped(const Status& status);
 
-/// What most operators take, and those that do not: "reference except focal-loss=custom"; "none"
+/// What most operators take, and those that do not: "reference except NAME=custom"; "none"
 /// without any.
 std::string kernels_text(const KernelSet& kernels);
 

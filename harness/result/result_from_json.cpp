@@ -1,5 +1,8 @@
 #include "harness/result/result_from_json.hpp"
 
+#include <cstdint>
+#include <map>
+
 #include "harness/base/error.hpp"
 #include "harness/base/text.hpp"
 #include "harness/result/common_from_json.hpp"
@@ -27,11 +30,20 @@ Peak peak_from(const json& object) {
   return peak;
 }
 
+// Before 1.3.0 convolutions were all that was counted.
+std::map<std::string, std::int64_t> calls_from(const json& object) {
+  std::map<std::string, std::int64_t> calls;
+  if (object.contains("calls")) return object.at("calls").get_to(calls);
+  const std::int64_t convolutions = object.at("convolution_calls");
+  if (convolutions > 0) calls.emplace("convolutions", convolutions);
+  return calls;
+}
+
 CostReport cost_from(const json& object) {
   CostReport report;
   const std::map<std::string, double> none;
   report.cost = {object.at("forward_flops"),       object.at("step_flops"),
-                 object.at("step_bytes"),          object.at("convolution_calls"),
+                 object.at("step_bytes"),          calls_from(object),
                  object.at("precision"),           object.value("phase_flops", none),
                  object.value("phase_bytes", none)};
   report.achieved_flops_per_second = optional_of<double>(object, "achieved_flops_per_second");

@@ -46,7 +46,7 @@ json cost_json(const CostReport& report) {
   json object = {{"forward_flops", cost.forward_flops},
                  {"step_flops", cost.step_flops},
                  {"step_bytes", cost.step_bytes},
-                 {"convolution_calls", cost.convolution_calls},
+                 {"calls", cost.calls},
                  {"precision", cost.precision}};
   if (!cost.phase_flops.empty()) object["phase_flops"] = cost.phase_flops;
   if (!cost.phase_bytes.empty()) object["phase_bytes"] = cost.phase_bytes;

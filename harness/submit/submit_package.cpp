@@ -15,8 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kRules = "mlperf-training-5.1.0";
-
 /// Writes all of `files` below a folder that is empty or not there yet.
 void write_files(const fs::path& folder, const std::map<std::string, std::string>& files) {
   make_writable_folder(folder);
@@ -46,7 +44,7 @@ ExitCode submit_package(const std::vector<std::string>& files, const fs::path& f
     runs.push_back(read_packaged_run(file));
   }
   const auto package =
-      make_package(std::move(runs), load_log_rules(home_folder(), kRules), rehearsal);
+      make_package(std::move(runs), load_log_rules(home_folder(), kLogRules), rehearsal);
   write_files(folder, package);
   for (const auto& [name, content] : package) print_out(fmt::format("{}\n", name));
   print_out(fmt::format("package  {}\n{}{}\n", printable(folder.string()),

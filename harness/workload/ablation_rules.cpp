@@ -19,7 +19,7 @@ const VariantRule* find_variant(const std::vector<VariantRule>& variants, const 
   return found == variants.end() ? nullptr : &*found;
 }
 
-/// "pooled, bf16, focal-loss=custom": what differs from reference kernels is all that is named.
+/// "pooled, bf16, NAME=custom": what differs from reference kernels is all that is named.
 std::string settings_text(const VariantSettings& settings) {
   std::string text = settings.allocator + ", " + settings.precision;
   for (const auto& [name, implementation] : settings.kernels) {

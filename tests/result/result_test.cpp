@@ -88,6 +88,24 @@ TEST_CASE("a result that breaks its schema is not written", "[result]") {
   CHECK_FALSE(fs::exists(folder / "r.json"));
 }
 
+TEST_CASE("files before 1.3.0 counted convolutions only, and still do", "[result]") {
+  json document = to_json(sample_result());
+  CHECK(document["cost"]["calls"] == json{{"convolutions", 111}});
+  const auto problems = [&] {
+    json stamped = document;
+    stamped["digest"] = digest_of(stamped);
+    return validate_schema(stamped, home_folder() / "results/schema/run.schema.json");
+  };
+  CHECK(problems().empty());
+  document["cost"].erase("calls");
+  CHECK_FALSE(problems().empty());
+  document["cost"]["convolution_calls"] = 111;
+  CHECK(problems().empty());
+  CHECK(to_json(result_from_json(document)) == to_json(sample_result()));
+  document["cost"]["convolution_calls"] = 0;
+  CHECK(result_from_json(document).cost.value().cost.calls.empty());
+}
+
 TEST_CASE("what the machine tells fits into a result", "[result]") {
   const TemporaryFolder folder;
   Result result = sample_result();

@@ -67,7 +67,7 @@ inline Result sample_result() {
                     sample_metric("loss.total", "1", {3, 2.5, 2.2, 2.1, 2.05, 2, 1.9, 1.85})};
   result.memory = {std::nullopt, "allocator", "this allocator counts nothing"};
   CostReport cost;
-  cost.cost = {1e11, 2.5e11, 1e9, 111, "fp32"};
+  cost.cost = {1e11, 2.5e11, 1e9, {{"convolutions", 111}}, "fp32"};
   const double achieved = 2.5e11 / 0.505;  // the median of the step times above
   cost.achieved_flops_per_second = achieved;
   cost.utilisation = achieved / 1.0e12;

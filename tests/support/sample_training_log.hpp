@@ -43,6 +43,7 @@ inline TrainingLogFacts closed_facts() {
   facts.organisation = "somebody";
   facts.platform = "a machine";
   facts.division = "closed";
+  facts.benchmark = "retinanet";
   facts.workload = "retinanet-train";
   facts.summary = "RetinaNet to a target";
   facts.rules_file = "rules/retinanet-train.json";

@@ -167,7 +167,7 @@ TEST_CASE("a small architecture's FLOPs, counted by hand", "[retinanet][cost]") 
   CHECK(cost.forward_flops == 2 * all);
   // Everything is trained, only the images need no gradient.
   CHECK(cost.step_flops == 2 * (3 * all - stem));
-  CHECK(cost.convolution_calls == 20 + 8 + 6 * 5);
+  CHECK(cost.calls.at("convolutions") == 20 + 8 + 6 * 5);
   CHECK(retinanet_cost(16, 128, 128, 10, false, small()).step_flops == 16 * cost.step_flops);
 }
 

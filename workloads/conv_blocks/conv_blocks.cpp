@@ -151,7 +151,7 @@ class ConvBlocks : public TorchWorkload, public Steps {
       cost.step_flops += passes * p.flops();
       cost.step_bytes += passes * (bf16() ? 2 : 4) *
                          (p.input_elements() + p.output_elements() + p.weight_elements());
-      cost.convolution_calls += 1;
+      ++cost.calls["convolutions"];
       cost.phase_flops[block.forward] = p.flops();
       if (!p.trained) continue;
       cost.phase_flops[block.data] = p.flops();

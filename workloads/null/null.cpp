@@ -25,7 +25,7 @@ class Null : public Workload, public Trains, public Recordable, public Replayabl
   WorkloadFacts facts() const override {
     WorkloadFacts facts{.hyperparameters = {{"script", "step-ms, losses and quality as set"}}};
     const double flops = script_.flops;
-    if (flops > 0) facts.cost = Cost{flops / 3, flops, flops, 0, "fp32"};
+    if (flops > 0) facts.cost = Cost{flops / 3, flops, flops, {}, "fp32"};
     return facts;
   }
 

@@ -20,7 +20,7 @@ Cost retinanet_cost(std::int64_t batch, std::int64_t height, std::int64_t width,
     // Each of the three passes touches input, weights and output (or their gradients) once.
     elements += parts * (call.input_elements() + call.output_elements() +
                          static_cast<double>(call.layer.weight_count()));
-    ++cost.convolution_calls;
+    ++cost.calls["convolutions"];
   }
   elements += 2.0 * static_cast<double>(batch * anchor_count(height, width, architecture)) *
               static_cast<double>(num_classes);

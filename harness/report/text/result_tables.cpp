@@ -59,7 +59,7 @@ Row identity_of(const ResultCommon& result, const std::string& kind, bool sound)
           printable(identity.started_at)};
 }
 
-/// "conv-block=custom,focal-loss=reference": all of them, as --kernels takes it.
+/// "first=custom,second=reference": all of them, as --kernels takes it.
 std::string kernels_given(const KernelSet& kernels) {
   std::vector<std::string> parts;
   for (const auto& [name, implementation] : kernels) parts.push_back(name + "=" + implementation);

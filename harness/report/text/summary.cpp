@@ -79,10 +79,15 @@ void add_machine(std::string& text, const Result& result) {
   if (result.cost) {
     const CostReport& cost = *result.cost;
     if (cost.cost.step_flops > 0) {
-      text += fmt::format("{:<26} {:>16}  forward {}, {} convolutions\n", "work per step",
-                          format_quantity(cost.cost.step_flops, "FLOP"),
-                          format_quantity(cost.cost.forward_flops, "FLOP"),
-                          cost.cost.convolution_calls);
+      std::string calls;
+      for (const auto& [name, count] : cost.cost.calls) {
+        calls += fmt::format(", {} {}", count, printable(name, 21));
+      }
+      text += wrap(fmt::format("{:<26} {:>16}  forward {}{}", "work per step",
+                               format_quantity(cost.cost.step_flops, "FLOP"),
+                               format_quantity(cost.cost.forward_flops, "FLOP"), calls),
+                   kColumns, 45) +
+              "\n";
     } else {
       text += fmt::format("{:<26} {:>16}  read or written at least\n", "traffic per step",
                           format_quantity(cost.cost.step_bytes, "B"));

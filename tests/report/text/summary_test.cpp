@@ -21,6 +21,16 @@ TEST_CASE("a summary fits a terminal and no line ends in a blank", "[summary]") 
   CHECK_THAT(text, Catch::Contains("24 chains of\n"));
 }
 
+TEST_CASE("the work of a step is told with the calls it is made of", "[summary]") {
+  Result result = sample_result();
+  CHECK_THAT(render_summary(result),
+             Catch::Contains("  250 GFLOP  forward 100 GFLOP, 111 convolutions\n"));
+  result.cost.value().cost.calls = {{"first", 12}, {"second", 1}};
+  CHECK_THAT(render_summary(result), Catch::Contains(", 12 first, 1 second\n"));
+  result.cost.value().cost.calls.clear();
+  CHECK_THAT(render_summary(result), Catch::Contains("  forward 100 GFLOP\n"));
+}
+
 TEST_CASE("an interval names its unit once, and twice where they differ", "[summary]") {
   Result result = sample_result();
   result.metrics[0].summary.median = Interval{0.5, 0.25, 0.75, 0.95};

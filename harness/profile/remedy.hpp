@@ -1,0 +1,63 @@
+// What a change would bring to a profiled step. Kernels register their remedies beside themselves:
+// what they replace there, and how that is priced from the profile. No kernel is known here.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/profile/projection.hpp"
+#include "harness/profile/tables.hpp"
+
+namespace harness {
+
+/// A setting to try: {"allocator", "pooled"}, {"precision", "bf16"}, or a kernel by its operator.
+struct AdvisedChange {
+  std::string setting{};
+  std::string value{};
+
+  auto operator<=>(const AdvisedChange&) const = default;
+};
+
+struct Advice {
+  std::string topic{};                       ///< memory, slow implementations, threads, ...
+  std::string finding{};                     ///< what the profile shows, a sentence with figures
+  std::string basis{};                       ///< what the expected gain is computed from
+  std::optional<AdvisedChange> change{};     ///< empty: no setting of this program does it
+  std::optional<double> expected_seconds{};  ///< saved a step; empty: cannot be told from here
+  bool changes_numbers = false;  ///< other arithmetic: the model has to be verified again
+};
+
+/// What a remedy is priced from.
+struct PricedStep {
+  const ProfileTables& tables;
+  double bandwidth = 0;        ///< B/s of what streams through memory; 0: not known
+  double fault_seconds = 0;    ///< of a page fault here, measured
+  bool without_faults = true;  ///< the gaps: see gap()
+  /// Seconds a step of the remedy's replays, as recorded and as run again. Empty: there are none.
+  std::optional<double> recorded{}, replayed{};
+
+  /// Seconds of a row outside of primitives. Where memory is kept between steps, the few faults
+  /// there are stay; where it is not, that is the first thing to mend, and what else there is to
+  /// gain is counted without them.
+  double gap(const OperatorRow& row) const;
+};
+
+struct Remedy {
+  AdvisedChange change{};
+  /// What the change would bring to this step; its `change` need not be filled in. Empty: nothing.
+  std::function<std::optional<Advice>(const PricedStep&)> price{};
+  /// Primitives of the step, to be run again as the change would run them. Empty: none are.
+  std::function<std::vector<ReplayTask>(const ProfileTables&)> replays{};
+};
+
+/// The registration line: `const RegisterRemedy registered({{"OPERATOR", "custom"}, price});`
+struct RegisterRemedy {
+  explicit RegisterRemedy(Remedy remedy);
+};
+
+/// Those registered for one of `changes`, by change.
+std::vector<Remedy> remedies_of(const std::vector<AdvisedChange>& changes);
+
+}  // namespace harness

@@ -1,0 +1,117 @@
+// What the kernels' remedies say of a profile that calls for them, and of one that does not.
+#include <catch2/catch.hpp>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "tests/support/profiled_step.hpp"
+
+using namespace harness;  // NOLINT(google-build-using-namespace)
+
+namespace {
+
+/// Facts of a machine that runs `setting` with kernels of ours.
+AdviceFacts facts_with(const std::string& setting) {
+  AdviceFacts made = pooled_facts();
+  made.possible = {{setting, "custom"}};
+  for (Remedy& remedy : remedies_of(made.possible)) {
+    made.remedies.push_back({std::move(remedy), {}, {}});
+  }
+  return made;
+}
+
+/// The one remedy that replays something.
+OfferedRemedy& replayed(AdviceFacts& facts) {
+  for (OfferedRemedy& offered : facts.remedies) {
+    if (offered.remedy.replays) return offered;
+  }
+  throw std::logic_error("no remedy replays anything");
+}
+
+}  // namespace
+
+TEST_CASE("a composition of the loss is worth what one pass over the logits does not take",
+          "[advice]") {
+  ProfileTables made = ten_second_step();
+  made.operators.push_back(operator_row("loss", "loss.classification", "aten::mul", 2));
+  made.operators.back().shapes = "f32[100,250000] f32[7]";
+  made.operators.push_back(operator_row("backward", "loss.classification", "aten::mul", 1));
+  made.operators.push_back(operator_row("loss", "loss.box", "aten::mul", 9));
+  AdviceFacts known = facts_with("focal-loss");
+  CHECK(find_advice(advise(ten_second_step(), known), "focal loss") == nullptr);
+  // 2 x 100 MB at 10 GB/s stay.
+  CHECK(expected_gain(advise(made, known), "focal loss") == Approx(3 - 0.02));
+  // Without a copy bandwidth, that of the operators counts.
+  known.copy_bandwidth = 0;
+  CHECK(find_advice(advise(made, known), "focal loss") == nullptr);
+  made.operators[1].bytes = 10e9;
+  CHECK(expected_gain(advise(made, known), "focal loss") == Approx(3 - 0.01));
+}
+
+TEST_CASE("chains around convolutions are worth what their own pass can take in", "[advice]") {
+  AdviceFacts known = facts_with("conv-block");
+  // Forward 0.75, backward 0.25; mask and sum stay.
+  CHECK(expected_gain(advise(ten_second_step(), known), "frozen norm and ReLU chains") ==
+        Approx(1));
+  // Element-wise work elsewhere is none of it.
+  ProfileTables made = ten_second_step();
+  made.operators.push_back(operator_row("forward", "net.other", "aten::mul", 3));
+  CHECK(expected_gain(advise(made, known), "frozen norm and ReLU chains") == Approx(1));
+}
+
+TEST_CASE("reasons for one change count together", "[advice]") {
+  ProfileTables made = ten_second_step();
+  for (OperatorRow& one : made.operators) {
+    if (one.primitive_seconds <= 0) one.self_seconds /= 20;  // chains of 0.05 s
+  }
+  PrimitiveRow packing = primitive_row("reorder", "8x8x3x3", 0, 0.05, 5);
+  packing.primitive.tensors = {{"src", "f32", "acdb", false}, {"dst", "f32", "Acdb16a", false}};
+  made.primitives.push_back(packing);
+  AdviceFacts known = facts_with("conv-block");
+  CHECK(advise(made, known).empty());
+  replayed(known).recorded_seconds = 1;
+  replayed(known).replayed_seconds = 0.96;
+  const auto all = advise(made, known);
+  REQUIRE(all.size() == 3);
+  CHECK(expected_gain(all, "frozen norm and ReLU chains") == Approx(0.05));
+  CHECK(expected_gain(all, "grouped convolutions") == Approx(0.04));
+  CHECK(expected_gain(all, "reorders") == Approx(0.04));
+  // A gain that is not known is said as well.
+  replayed(known).replayed_seconds.reset();
+  CHECK(expected_gain(advise(made, known), "grouped convolutions") == -2);
+}
+
+TEST_CASE("reorders are worth what packing once a step saves", "[advice]") {
+  ProfileTables made = ten_second_step();
+  PrimitiveRow packing = primitive_row("reorder", "8x8x3x3", 0, 1, 5);
+  packing.primitive.tensors = {{"src", "f32", "acdb", false}, {"dst", "f32", "Acdb16a", false}};
+  PrimitiveRow gradient = packing;
+  std::swap(gradient.primitive.tensors[0], gradient.primitive.tensors[1]);
+  made.primitives.push_back(packing);
+  made.primitives.push_back(gradient);
+  AdviceFacts known = facts_with("conv-block");
+  CHECK(expected_gain(advise(made, known), "reorders") == Approx(0.8));
+}
+
+TEST_CASE("the optimiser is worth what one pass over parameters does not take", "[advice]") {
+  ProfileTables made = ten_second_step();
+  made.operators.push_back(operator_row("optimizer", "", "aten::sqrt", 0.5));
+  made.operators.back().bytes = 2e9;  // 250 million parameters, in and out
+  made.operators.push_back(operator_row("optimizer", "", "aten::mul", 1.5));
+  AdviceFacts known = facts_with("optimizer");
+  CHECK(expected_gain(advise(made, known), "optimizer") == Approx(2 - 0.7));
+}
+
+TEST_CASE("grouped convolutions become tasks for kernels of ours", "[advice]") {
+  ProfileTables made = ten_second_step();
+  made.primitives.push_back(
+      primitive_row("convolution", "g8mb1_ic64oc64_ih4oh4kh3sh1dh0ph1", 0, 1));
+  made.primitives.push_back(
+      primitive_row("convolution", "g8mb1_ic64oc64_ih9oh9kh3sh1dh0ph1", 0, 1));
+  made.primitives.back().library = "harness";
+  AdviceFacts known = facts_with("conv-block");
+  const auto tasks = replayed(known).remedy.replays(made);
+  REQUIRE(tasks.size() == 1);
+  CHECK(tasks[0].library == "harness");
+  CHECK(tasks[0].primitive.problem == "g8mb1_ic64oc64_ih4oh4kh3sh1dh0ph1");
+}
