@@ -2,18 +2,13 @@
 #include <sstream>
 
 #include "kernels/bench/case.hpp"
+#include "kernels/conv_block/block.hpp"
 #include "kernels/conv_block/conv_block.hpp"
+#include "kernels/conv_block/problems.hpp"
 #include "kernels/runtime/autocast.hpp"
-#include "workloads/conv_blocks/block.hpp"
-#include "workloads/conv_blocks/problems.hpp"
 
 namespace harness::kernels::bench {
 namespace {
-
-using workloads::ConvProblem;
-
-constexpr int64_t kClasses = 264;
-constexpr int64_t kImageSize = 800;
 
 /// In benchdnn's problem syntax, and what is fused behind it.
 std::string shape_of(const ConvProblem& problem) {
@@ -36,7 +31,7 @@ class ConvBlockCase : public Case {
   ConvBlockCase(const ConvProblem& problem, bool bf16, const std::string& implementation)
       : convolve_(conv_block_operator().get(implementation)), bf16_(bf16) {
     at::manual_seed(4);
-    block_ = workloads::make_conv_block(problem, bf16);
+    block_ = make_conv_block(problem, bf16);
     leaves_ = {block_.input, block_.weight};
     if (block_.bias) leaves_.push_back(*block_.bias);
     if (!problem.trained) return;
@@ -69,7 +64,7 @@ class ConvBlockCase : public Case {
 
   ConvBlockFn* convolve_;
   bool bf16_;
-  workloads::ConvBlock block_;
+  ConvBlock block_;
   std::vector<at::Tensor> leaves_;
   at::Tensor gradient_{};  ///< in the output's type
   at::Tensor output_{};
@@ -119,7 +114,7 @@ std::vector<CaseInfo> conv_block_cases() {
                          .padding = 1,
                          .norm = true,
                          .relu = true};
-  const auto problems = workloads::retinanet_problems(1, kImageSize, kImageSize, kClasses);
+  const auto problems = detector_problems();
   std::vector<CaseInfo> cases;
   for (const bool bf16 : {false, true}) {
     cases.push_back(conv_block_case(tiny, bf16, false));

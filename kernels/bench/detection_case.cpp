@@ -1,16 +1,15 @@
 #include "kernels/bench/detection_case.hpp"
 
+#include "kernels/anchors.hpp"
 #include "kernels/matcher/matcher.hpp"
 #include "kernels/runtime/autocast.hpp"
-#include "workloads/retinanet/anchors.hpp"
-#include "workloads/retinanet/architecture.hpp"
 
 namespace harness::kernels::bench {
 
-int64_t Detection::anchor_count() const { return workloads::anchor_count(image_size, image_size); }
+int64_t Detection::anchor_count() const { return kernels::anchor_count(image_size, image_size); }
 
 at::Tensor detection_anchors(const Detection& detection) {
-  return at::cat(workloads::level_anchors(detection.image_size, detection.image_size));
+  return at::cat(level_anchors(detection.image_size, detection.image_size));
 }
 
 at::Tensor detection_boxes(const Detection& detection) {
@@ -29,9 +28,8 @@ at::Tensor detection_matches(const Detection& detection) {
 std::vector<at::Tensor> head_outputs(const Detection& detection, int64_t columns, bool bf16) {
   at::manual_seed(2);
   std::vector<at::Tensor> levels;
-  for (const auto& map : workloads::pyramid_sizes(detection.image_size, detection.image_size)) {
-    const at::Tensor values =
-        at::randn({1, workloads::kAnchorsPerLocation * columns, map.height, map.width});
+  for (const auto& map : pyramid_sizes(detection.image_size, detection.image_size)) {
+    const at::Tensor values = at::randn({1, kAnchorsPerLocation * columns, map.height, map.width});
     levels.push_back(values.to(bf16 ? at::kBFloat16 : at::kFloat)
                          .contiguous(at::MemoryFormat::ChannelsLast)
                          .set_requires_grad(true));

@@ -12,6 +12,7 @@
 #include "kernels/bench/local_peaks.hpp"
 #include "tests/support/process.hpp"
 #include "tests/support/tensors.hpp"
+#include "workloads/retinanet/architecture.hpp"
 
 namespace kernels = harness::kernels;
 namespace bench = harness::kernels::bench;
@@ -25,6 +26,20 @@ harness::Outcome run_bench(const std::vector<std::string>& arguments,
 }
 
 }  // namespace
+
+TEST_CASE("the optimiser is timed on all that a detector trains", "[kernel-bench]") {
+  std::size_t tensors = 0;
+  std::int64_t elements = 0;
+  for (const harness::workloads::ConvLayer& layer : harness::workloads::retinanet_layers(264)) {
+    if (!layer.trainable) continue;
+    tensors += layer.bias ? 2 : 1;
+    elements += layer.weight_count() + (layer.bias ? layer.out_channels : 0);
+  }
+  const std::vector<bench::CaseInfo> cases = bench::optimizer_cases();
+  REQUIRE(cases.size() == 2);
+  CHECK(cases[0].shape == "3tensors_" + std::to_string(256 * 256 + 256 * 8 * 9 + 512 * 256));
+  CHECK(cases[1].shape == std::to_string(tensors) + "tensors_" + std::to_string(elements));
+}
 
 TEST_CASE("results are compared by norm, shape and number", "[kernel-bench]") {
   const at::Tensor a = floats({4}, {3, 0, 0, 4});

@@ -26,6 +26,7 @@ TEST_CASE("the shapes file holds every conv block of RetinaNet's training step",
       harness::read_file(harness::home_folder() / "workloads/conv_blocks/retinanet.txt", 1 << 20);
   INFO(harness::workloads::to_text(expected));
   CHECK((parse_problems(text, "retinanet.txt") == expected));
+  CHECK((harness::kernels::detector_problems() == expected));
   std::int64_t calls = 0;
   double flops = 0;
   for (const ConvProblem& problem : expected) {

@@ -13,11 +13,11 @@
 #include "harness/base/hash.hpp"
 #include "harness/base/quality.hpp"
 #include "harness/workload/registry.hpp"
+#include "kernels/conv_block/block.hpp"
 #include "kernels/conv_block/conv_block.hpp"
 #include "kernels/runtime/allocator.hpp"
 #include "kernels/runtime/autocast.hpp"
 #include "kernels/runtime/stages.hpp"
-#include "workloads/conv_blocks/block.hpp"
 #include "workloads/conv_blocks/problems.hpp"
 #include "workloads/torch/operator_infos.hpp"
 #include "workloads/torch/torch_workload.hpp"
@@ -34,12 +34,12 @@ constexpr std::size_t kLargestFile = 1 << 20;
 constexpr double kTolerance[2] = {1e-5, 1e-2};
 
 /// A block with the names of its phases.
-struct Block : ConvBlock {
+struct Block : kernels::ConvBlock {
   std::string forward{}, data{}, weights{};
 };
 
 Block make_block(const ConvProblem& problem, bool bf16) {
-  return {make_conv_block(problem, bf16), problem.name + ".forward",
+  return {kernels::make_conv_block(problem, bf16), problem.name + ".forward",
           problem.name + ".backward-data", problem.name + ".backward-weights"};
 }
 

@@ -8,6 +8,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/text.hpp"
+#include "workloads/retinanet/architecture.hpp"
 
 namespace harness::workloads {
 namespace {
@@ -252,26 +253,6 @@ bool has_relu(const std::string& layer) {
 }
 
 }  // namespace
-
-double ConvProblem::flops() const {
-  return 2 * output_elements() * weight_elements() / static_cast<double>(out_channels);
-}
-
-double ConvProblem::input_elements() const {
-  return static_cast<double>(batch) * static_cast<double>(in_channels) *
-         static_cast<double>(in_height) * static_cast<double>(in_width);
-}
-
-double ConvProblem::output_elements() const {
-  return static_cast<double>(batch) * static_cast<double>(out_channels) *
-         static_cast<double>(out_height) * static_cast<double>(out_width);
-}
-
-double ConvProblem::weight_elements() const {
-  const std::int64_t group_channels = in_channels / groups;
-  return static_cast<double>(out_channels) * static_cast<double>(group_channels) *
-         static_cast<double>(kernel_height) * static_cast<double>(kernel_width);
-}
 
 std::vector<ConvProblem> parse_problems(std::string_view text, const std::string& source) {
   return Parser(source).parse(text);

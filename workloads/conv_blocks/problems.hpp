@@ -18,29 +18,11 @@
 #include <string_view>
 #include <vector>
 
-#include "workloads/retinanet/architecture.hpp"
+#include "kernels/conv_block/problems.hpp"
 
 namespace harness::workloads {
 
-struct ConvProblem {
-  std::string name{};
-  std::int64_t multiplicity = 1;
-  std::int64_t batch = 2;  ///< benchdnn's default
-  std::int64_t groups = 1;
-  std::int64_t in_channels = 0, in_height = 0, in_width = 0;
-  std::int64_t out_channels = 0, out_height = 0, out_width = 0;
-  std::int64_t kernel_height = 1, kernel_width = 1;
-  std::int64_t stride = 1, padding = 0;
-  bool bias = false, norm = false, residual = false, relu = false;
-  bool trained = true;  ///< gradients by data and by weights are wanted
-
-  /// Of one pass, forward or either gradient, a multiply-add counted as two.
-  double flops() const;
-  double input_elements() const;
-  double output_elements() const;
-  double weight_elements() const;
-  friend bool operator==(const ConvProblem&, const ConvProblem&) = default;
-};
+using kernels::ConvProblem;
 
 /// Throws Error naming the line for anything not understood or out of bounds; `source` is named in
 /// the message. At least one problem, at most 1,000.

@@ -46,8 +46,6 @@ void add_head(std::vector<ConvLayer>& layers, const Architecture& architecture,
       {tower + "." + output, "", channels, kAnchorsPerLocation * outputs, 3, 1, 1, 1, true, true});
 }
 
-std::int64_t halved(std::int64_t size) { return (size - 1) / 2 + 1; }
-
 }  // namespace
 
 Architecture mini_architecture() {
@@ -168,7 +166,8 @@ std::vector<ConvolutionCall> retinanet_calls(std::int64_t batch, std::int64_t he
   const std::vector<ConvLayer> layers = retinanet_layers(num_classes, architecture);
   std::size_t next = 0;
   Map map = call(layers[next++], {{height, width}, false});
-  map.size = {halved(map.size.height), halved(map.size.width)};  // max pooling, 3x3, 2, padding 1
+  map.size = {kernels::halved(map.size.height),
+              kernels::halved(map.size.width)};  // max pooling, 3x3, 2, padding 1
   std::vector<Map> body;
   for (const std::int64_t blocks : architecture.blocks) {
     for (std::int64_t block = 0; block < blocks; ++block) {
@@ -194,22 +193,12 @@ std::vector<ConvolutionCall> retinanet_calls(std::int64_t batch, std::int64_t he
 
 std::vector<MapSize> pyramid_sizes(std::int64_t height, std::int64_t width,
                                    const Architecture& architecture) {
-  MapSize map{halved(halved(halved(height))), halved(halved(halved(width)))};
-  std::vector<MapSize> sizes;
-  for (std::int64_t i = 0; i < architecture.pyramid_levels; ++i) {
-    sizes.push_back(map);
-    map = {halved(map.height), halved(map.width)};
-  }
-  return sizes;
+  return kernels::pyramid_sizes(height, width, architecture.pyramid_levels);
 }
 
 std::int64_t anchor_count(std::int64_t height, std::int64_t width,
                           const Architecture& architecture) {
-  std::int64_t count = 0;
-  for (const MapSize& map : pyramid_sizes(height, width, architecture)) {
-    count += map.height * map.width * kAnchorsPerLocation;
-  }
-  return count;
+  return kernels::anchor_count(height, width, architecture.pyramid_levels);
 }
 
 }  // namespace harness::workloads

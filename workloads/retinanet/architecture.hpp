@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/anchors.hpp"
+
 namespace harness::workloads {
 
 /// What the table is made from. The defaults are MLPerf's model: ResNeXt50_32x4d, P3 to P7.
@@ -61,7 +63,8 @@ struct ConvLayer {
   }
 };
 
-inline constexpr std::int64_t kAnchorsPerLocation = 9;
+using kernels::kAnchorsPerLocation;
+using kernels::MapSize;
 
 /// Names of a bottleneck's layers begin with this: `backbone.body.layer2.0`.
 std::string block_name(int layer, std::int64_t block);
@@ -102,14 +105,10 @@ std::vector<ConvolutionCall> retinanet_calls(std::int64_t batch, std::int64_t he
                                              std::int64_t width, std::int64_t num_classes,
                                              const Architecture& architecture = {});
 
-/// (height, width) of the pyramid's levels.
-struct MapSize {
-  std::int64_t height = 0;
-  std::int64_t width = 0;
-};
+/// Of the pyramid's levels.
 std::vector<MapSize> pyramid_sizes(std::int64_t height, std::int64_t width,
                                    const Architecture& architecture = {});
-/// Anchors of one image: 120,087 at 800x800 with five levels.
+/// Of one image.
 std::int64_t anchor_count(std::int64_t height, std::int64_t width,
                           const Architecture& architecture = {});
 

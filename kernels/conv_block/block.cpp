@@ -1,9 +1,9 @@
-#include "workloads/conv_blocks/block.hpp"
+#include "kernels/conv_block/block.hpp"
 
 #include <cmath>
 #include <vector>
 
-namespace harness::workloads {
+namespace harness::kernels {
 namespace {
 
 at::Tensor channels_last(at::IntArrayRef sizes) {
@@ -12,7 +12,7 @@ at::Tensor channels_last(at::IntArrayRef sizes) {
 
 }  // namespace
 
-kernels::ConvBlockArguments ConvBlock::arguments() const {
+ConvBlockArguments ConvBlock::arguments() const {
   return {.input = input,
           .weight = weight,
           .bias = bias,
@@ -48,4 +48,4 @@ ConvBlock make_conv_block(const ConvProblem& p, bool bf16) {
   return block;
 }
 
-}  // namespace harness::workloads
+}  // namespace harness::kernels
