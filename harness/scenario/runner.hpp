@@ -24,8 +24,8 @@ inline constexpr std::int64_t kMostTimedSteps = 100'000;
 struct TrainingOptions {
   std::int64_t max_epochs = 1;
   double target = 0;
-  double max_seconds = 0;                      ///< on the clock; 0: no limit
-  double checkpoint_seconds = 0;               ///< least time between states saved within an epoch
+  double max_seconds = 0;                   ///< on the clock; 0: no limit
+  double checkpoint_seconds = 0;            ///< least time between states saved within an epoch
   std::optional<EpochState> resume_from{};  ///< its last Resumption is this one
 };
 

@@ -46,7 +46,8 @@ class ByteSource {
  private:
   void fill() {
     preparation_.interrupted();
-    preparation_.progress("reading annotations (bytes)", read_, static_cast<std::int64_t>(file_.size()));
+    preparation_.progress("reading annotations (bytes)", read_,
+                          static_cast<std::int64_t>(file_.size()));
     position_ = 0;
     size_ = file_.read(buffer_.data(), buffer_.size());
     read_ += static_cast<std::int64_t>(size_);
