@@ -15,8 +15,8 @@ TEST_CASE("a summary fits a terminal and no line ends in a blank", "[summary]") 
   result.peaks[1].reason = "the samples spread by 43 %, over 10 %";
   result.metrics.push_back(sample_metric("throughput.samples", "samples/s", {1, 1, 0.1577, 0.167}));
   const std::string text = render_summary(result);
-  CAPTURE(text);
-  CHECK(badly_set(text, 80) == std::vector<std::string>{});
+  CAPTURE(text, badly_set(text, 80));
+  CHECK(badly_set(text, 80).empty());
   CHECK_THAT(text, Catch::Contains("unknown: the samples spread by 43 %, over 10 %\n"));
   CHECK_THAT(text, Catch::Contains("24 chains of\n"));
 }
