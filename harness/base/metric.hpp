@@ -41,7 +41,7 @@ struct Summary {
 };
 
 /// `tag` is dotted, general to special: `time.step`, `time.phase.forward`, `loss.total`.
-/// `unit` is one of: s, samples/s, B, FLOP/s, B/s, 1 (plain number).
+/// `unit` is s, B, FLOP/s, B/s, 1 (a plain number) or a word of its own: samples/s, queries/s.
 struct Metric {
   std::string tag{};
   std::string unit{};

@@ -8,9 +8,11 @@ namespace harness {
 namespace {
 
 // The first that fits holds.
-constexpr std::array<MetricKind, 8> kKinds = {{
+constexpr std::array<MetricKind, 10> kKinds = {{
     {"time.", "s", Direction::kLower},
+    {"latency.", "s", Direction::kLower},
     {"throughput.samples", "samples/s", Direction::kHigher},
+    {"throughput.queries", "queries/s", Direction::kHigher},
     {"throughput.", "", Direction::kHigher},
     {"loss.", "1", Direction::kNone},  // lower is not better: only the quality says what is
     {"quality.", "1", std::nullopt},

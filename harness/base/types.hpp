@@ -21,6 +21,7 @@ struct Seeds {
   std::uint32_t weights = 0;
   std::uint32_t data_order = 0;
   std::uint32_t augmentation = 0;
+  std::map<std::string, std::uint32_t> more{};  ///< kinds that a scenario draws from, by name
 };
 
 /// One checked quantity: passes when error <= tolerance (both in the same, stated measure).

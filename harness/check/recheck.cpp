@@ -14,6 +14,7 @@
 #include "harness/check/quality_checks.hpp"
 #include "harness/plan/division.hpp"
 #include "harness/result/json_clean.hpp"
+#include "harness/scenario/scenario.hpp"
 #include "harness/workload/ablation_rules.hpp"
 #include "harness/workload/kernel_set.hpp"
 #include "harness/workload/registry.hpp"
@@ -112,13 +113,22 @@ Violations check_derived(const Ablation& result, const json& document) {
 
 // The rules as they are now. A result made under another version of them cannot be judged by these;
 // one that names this version but another text was made under changed rules.
+Violations check_rules_of(const Rules& rules, const Result& result, const json& document) {
+  return check_rules(rules, find_scenario(result.rules.scenario).info(), result, document);
+}
+
+Violations check_rules_of(const Rules& rules, const Ablation& result, const json& document) {
+  return check_rules(rules, result, document);
+}
+
 template <class Kind>
 Violations check_by_rules(const Kind& result, const json& document,
                           std::vector<std::string>& notes) {
   const bool valid = result.status.state == RunState::kValid;
   Rules rules;
   try {
-    rules = load_rules(home_folder(), result.rules.workload).in_tier(result.rules.tier);
+    rules = load_rules(home_folder(), result.rules.workload, scenario_infos())
+                .in_tier(result.rules.tier);
   } catch (const Error& error) {
     // What says itself that it is invalid, aborted or dry claims to have kept no rule.
     if (valid) throw;
@@ -146,7 +156,7 @@ Violations check_by_rules(const Kind& result, const json& document,
   }
   // A profile is never as long as the rules ask of a measurement.
   if constexpr (!std::is_same_v<Kind, Profile>) {
-    if (valid) add(violations, check_rules(rules, result, document));
+    if (valid) add(violations, check_rules_of(rules, result, document));
   }
   return violations;
 }

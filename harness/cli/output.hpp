@@ -10,7 +10,7 @@
 #include "harness/result/ablation.hpp"
 #include "harness/result/profile.hpp"
 #include "harness/result/result.hpp"
-#include "harness/scenario/runner.hpp"
+#include "harness/scenario/session.hpp"
 
 namespace harness {
 

@@ -5,7 +5,6 @@
 
 #include "harness/base/text.hpp"
 #include "harness/result/result_file.hpp"
-#include "harness/scenario/runner.hpp"
 
 namespace harness {
 
@@ -39,7 +38,7 @@ Options run_options() {
   options
       .add_integer("steps",
                    "time this many steps, in place of the tier's length; the division is then open",
-                   1, kMostTimedSteps)
+                   1, kMostUnits)
       .add_number("min-seconds",
                   "time steps until they add up to S seconds, in place of the tier's length; with "
                   "--steps, until both are reached",

@@ -41,6 +41,7 @@ json to_json(const WorkloadInfo& info, const Rules& rules) {
   json tiers = json::object();
   for (const auto& [name, tier] : rules.tiers) {
     tiers[name] = {{"summary", tier.summary},
+                   {"scenario", tier.scenario},
                    {"available", tier.unavailable.empty()},
                    {"reason", tier.unavailable}};
   }
@@ -147,7 +148,7 @@ Listing only(const std::string& name, const Listing& all) {
 void print_json(const Listing& listing, const std::filesystem::path& home) {
   json workloads = json::array();
   for (const WorkloadInfo* info : listing.workloads) {
-    workloads.push_back(to_json(*info, load_rules(home, info->name)));
+    workloads.push_back(to_json(*info, load_rules(home, info->name, scenario_infos())));
   }
   json kernels = json::array();
   for (const auto& [name, info] : listing.kernels) kernels.push_back(to_json(*info));
@@ -157,7 +158,7 @@ void print_json(const Listing& listing, const std::filesystem::path& home) {
 void print_text(const Listing& listing, const std::filesystem::path& home) {
   if (!listing.workloads.empty()) print_out("WORKLOADS (harness run --workload NAME)\n\n");
   for (const WorkloadInfo* info : listing.workloads) {
-    print_workload(*info, load_rules(home, info->name));
+    print_workload(*info, load_rules(home, info->name, scenario_infos()));
   }
   if (!listing.kernels.empty()) print_out("KERNELS (--kernels OPERATOR=IMPLEMENTATION)\n\n");
   for (const auto& [name, info] : listing.kernels) print_kernel(*info);

@@ -46,8 +46,9 @@ RunPlan plan_profile(const Options& options) {
   request.workload = options.required("workload");
   read_set_up(options, request);
   RunPlan plan = make_plan(request, home_folder());
-  if (plan.tier.trains_to_target()) {
-    throw Error("--tier " + plan.tier_name, "trains to a target, which has no plain steps",
+  if (plan.scenario != &find_scenario("steps")) {
+    throw Error("--tier " + plan.tier_name,
+                "is of scenario '" + plan.scenario->info().name + "', which has no plain steps",
                 "use a tier of a number of steps");
   }
   const std::int64_t steps = options.integer("steps").value_or(kDefaultSteps);

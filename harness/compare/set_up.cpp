@@ -32,6 +32,7 @@ std::map<std::string, std::string> set_up_of(const Result& run) {
                           "max_epochs", "quality_target"}) {
     facts[key] = shown(effective.value(key, json()));
   }
+  facts["scenario"] = printable(run.rules.scenario, 80);
   const json settings = effective.value("set", json::object());
   for (const auto& [key, value] : settings.items()) {
     facts["set " + key] = shown(value);

@@ -14,8 +14,8 @@ namespace harness {
 namespace {
 
 // What a step's work consists of, and where it is done.
-constexpr std::array kAlwaysAlike = {"machine",    "tier",           "batch_size",
-                                     "max_epochs", "quality_target", "data"};
+constexpr std::array kAlwaysAlike = {"machine",        "tier", "batch_size", "max_epochs",
+                                     "quality_target", "data", "scenario"};
 // What a person may set differently on purpose, in two commands that run in turn. In files from two
 // days it is more likely a mistake.
 constexpr std::array kAlikeInFiles = {"kernels", "precision", "allocator",    "threads",

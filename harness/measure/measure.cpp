@@ -14,7 +14,7 @@
 #include "harness/measure/training_session.hpp"
 #include "harness/profile/attribution.hpp"
 #include "harness/result/result_json.hpp"
-#include "harness/scenario/runner.hpp"
+#include "harness/scenario/scenario.hpp"
 #include "harness/stats/stats.hpp"
 #include "harness/system/affinity.hpp"
 #include "harness/system/capture.hpp"
@@ -83,7 +83,7 @@ void judge(Result& result, const RunPlan& plan, const RunRecord& record, bool pr
     status.state = RunState::kDryRun;
     status.recommendations.push_back("a dry run is no measurement: leave --dry-run out to measure");
   } else {
-    status.violations = check_rules(plan.rules, result, document);
+    status.violations = check_rules(plan.rules, plan.scenario->info(), result, document);
     if (plan.division == "closed" && !result.rules.departures.empty()) {
       const Departure& first = result.rules.departures.front();
       status.violations.push_back(
@@ -144,8 +144,8 @@ void open_samples(std::optional<SamplesFile>& samples, const RunPlan& plan, cons
                              {"at", result.identity.started_at}});
 }
 
-RunnerHooks make_hooks(const RunPlan& plan, Workload& workload, PeakSchedule& peaks) {
-  RunnerHooks hooks;
+SessionHooks make_hooks(const RunPlan& plan, Workload& workload, PeakSchedule& peaks) {
+  SessionHooks hooks;
   hooks.stop_requested = interrupt_requested;
   hooks.data_opened = [&](const DataReport&) { refuse_if_too_large(workload, plan); };
   hooks.clear_cache = [](const std::filesystem::path& root) {
@@ -206,12 +206,14 @@ Result measure(RunPlan& plan, const MeasureTask& task) {
   // Before any thread exists, so that all inherit it.
   if (!plan.cpus.empty()) apply_affinity(plan.cpus);
   const std::unique_ptr<Workload> workload = plan.workload->create();
+  plan.scenario->check(*workload);
   refuse_if_too_large(*workload, plan);
 
   Result result;
   result.identity = make_identity(task.position, task.command_line);
   result.identity.campaign = task.campaign;
   result.rules = refer_to(plan.rules, plan.tier_name, plan.departures);
+  result.rules.scenario = plan.scenario->info().name;
   result.settings = {plan.requested, plan.effective};
   result.kernels = plan.context.kernels;
   result.seeds = plan.context.seeds;
@@ -226,17 +228,16 @@ Result measure(RunPlan& plan, const MeasureTask& task) {
   open_samples(samples, plan, task, result);
   Progress progress(stderr, terminal_columns(stderr));
   PeakSchedule peaks(plan.context.threads);
-  RunnerOptions options = {plan.tier.warmup_steps, plan.tier.min_steps, plan.tier.min_seconds,
-                           plan.tier.max_seconds};
-  RunnerHooks hooks = make_hooks(plan, *workload, peaks);
+  ScenarioOptions options{plan.tier, plan.quality_target};
+  SessionHooks hooks = make_hooks(plan, *workload, peaks);
   StopNotice notice(task.out / (task.stem + ".jsonl"));
   std::vector<Observer*> observers = {&*samples, &progress, &notice};
   std::optional<TrainingSession> session;
-  if (plan.tier.trains_to_target()) {
+  if (plan.scenario->info().to_target) {
     session.emplace(plan, result, task.out, task.stem, *workload, *samples, task.saved_run,
                     task.state_saved);
     session->attach(hooks);
-    options.training = session->options();
+    options.resume_from = session->resume_from();
     observers.insert(observers.end(), {&*session, &session->log()});
   }
   std::unique_ptr<StepRecorder> recorder;
@@ -248,7 +249,7 @@ Result measure(RunPlan& plan, const MeasureTask& task) {
     hooks.recorder = &*counting;
     options.evaluate = false;
   }
-  const RunRecord record = run_workload(*workload, plan.context, options, hooks, observers);
+  const RunRecord record = plan.scenario->run(*workload, plan.context, options, hooks, observers);
   tell_failure(record.stop, record.stop_detail);
 
   if (recorder) {

@@ -14,7 +14,7 @@
 #include "harness/measure/samples_file.hpp"
 #include "harness/measure/stop_notice.hpp"
 #include "harness/result/ablation_json.hpp"
-#include "harness/scenario/ablation_runner.hpp"
+#include "harness/scenario/turns.hpp"
 #include "harness/system/affinity.hpp"
 #include "harness/system/capture.hpp"
 #include "harness/system/environment.hpp"
@@ -112,7 +112,7 @@ Ablation measure_ablation(AblationPlan& plan, const std::filesystem::path& sampl
   // Before any thread exists, so that all inherit it.
   if (!first.cpus.empty()) apply_affinity(first.cpus);
   Workloads workloads;
-  std::vector<AblationEntry> entries;
+  std::vector<Participant> entries;
   for (VariantPlan& variant : plan.variants) {
     workloads.push_back(variant.plan.workload->create());
     entries.push_back({variant.name, workloads.back().get(), &variant.plan.context});
@@ -136,15 +136,15 @@ Ablation measure_ablation(AblationPlan& plan, const std::filesystem::path& sampl
                                      {"at", ablation.identity.started_at}});
   Progress progress(stderr, terminal_columns(stderr));
   StopNotice notice(samples_path);
-  RunnerHooks hooks;
+  SessionHooks hooks;
   hooks.stop_requested = interrupt_requested;
   hooks.data_opened = [&](const DataReport&) { refuse_if_too_large(plan, workloads); };
   hooks.clear_cache = [](const std::filesystem::path& root) {
     return to_json(clear_page_cache(root));
   };
   const AblationRecord record =
-      run_ablation(entries, {plan.warmup_rounds, plan.rounds, plan.steps_per_turn}, hooks,
-                   {&samples, &progress, &notice});
+      run_turns(entries, {plan.warmup_rounds, plan.rounds, plan.steps_per_turn}, hooks,
+                {&samples, &progress, &notice});
   tell_failure(record.stop, record.stop_detail);
 
   ablation.identity.ended_at = utc_now();

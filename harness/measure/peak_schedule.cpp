@@ -1,6 +1,6 @@
 #include "harness/measure/peak_schedule.hpp"
 
-#include "harness/scenario/runner.hpp"
+#include "harness/scenario/step_timer.hpp"
 #include "harness/stats/stats.hpp"
 #include "harness/system/peaks/sampler.hpp"
 

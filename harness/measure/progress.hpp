@@ -7,7 +7,7 @@
 #include <string>
 
 #include "harness/scenario/observer.hpp"
-#include "harness/scenario/runner.hpp"
+#include "harness/scenario/step_timer.hpp"
 
 namespace harness {
 

@@ -10,7 +10,7 @@
 #include "harness/base/text.hpp"
 #include "harness/measure/measure.hpp"
 #include "harness/measure/progress.hpp"
-#include "harness/scenario/runner.hpp"
+#include "harness/scenario/scenario.hpp"
 #include "harness/system/affinity.hpp"
 #include "harness/system/interrupt.hpp"
 #include "harness/system/memory_limit.hpp"
@@ -133,9 +133,9 @@ std::unique_ptr<Replayer> replayer_of(Workload& workload, const RunPlan& plan) {
       .replayer(plan.context, {static_cast<std::size_t>(cache), static_cast<std::size_t>(most)});
 }
 
-class Session {
+class ReplaySession {
  public:
-  Session(Workload& workload, const RunPlan& plan, const StepModel& model, Progress& progress)
+  ReplaySession(Workload& workload, const RunPlan& plan, const StepModel& model, Progress& progress)
       : replayer_(replayer_of(workload, plan)),
         tasks_(model.tasks, *replayer_, progress),
         yardsticks_(model.yardsticks, *replayer_, progress),
@@ -174,14 +174,13 @@ class Session {
 };
 
 /// A round behind each plain step but the last; each has the mean of the steps around it.
-void measure_between(Workload& workload, RunPlan& plan, Session& session, std::int64_t rounds,
+void measure_between(Workload& workload, RunPlan& plan, ReplaySession& session, std::int64_t rounds,
                      Progress& progress) {
-  RunnerOptions options;
-  options.warmup_steps = kWarmupSteps;
-  options.min_steps = rounds + 1;
-  options.evaluate = false;
+  ScenarioOptions options{.evaluate = false};
+  options.tier.warmup_steps = kWarmupSteps;
+  options.tier.min_steps = rounds + 1;
   std::optional<double> last;
-  RunnerHooks hooks;
+  SessionHooks hooks;
   hooks.stop_requested = interrupt_requested;
   hooks.data_opened = [&](const DataReport&) { refuse_if_too_large(workload, plan); };
   hooks.clear_cache = [](const std::filesystem::path& root) {
@@ -193,7 +192,8 @@ void measure_between(Workload& workload, RunPlan& plan, Session& session, std::i
     last = seconds;
     if (std::ssize(done) < rounds) session.round();
   };
-  const RunRecord record = run_workload(workload, plan.context, options, hooks, {&progress});
+  const RunRecord record =
+      find_scenario("steps").run(workload, plan.context, options, hooks, {&progress});
   // A round without a step behind it has nothing to be compared with.
   std::erase_if(session.record().rounds, [](const auto& round) { return !round.measured; });
   if (record.stop == StopReason::kFailed || record.stop == StopReason::kNonFinite) {
@@ -210,7 +210,7 @@ ReplayRecord replay(RunPlan& plan, const StepModel& model, const ReplayOptions& 
   if (options.measure) refuse_if_too_large(*workload, plan);
   Progress progress(stderr, terminal_columns(stderr));
   progress.stage("replay");
-  Session session(*workload, plan, model, progress);
+  ReplaySession session(*workload, plan, model, progress);
   if (options.measure) {
     measure_between(*workload, plan, session, options.rounds, progress);
   } else {

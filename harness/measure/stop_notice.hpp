@@ -5,7 +5,7 @@
 #include <string>
 
 #include "harness/scenario/observer.hpp"
-#include "harness/scenario/runner.hpp"
+#include "harness/scenario/session.hpp"
 #include "harness/system/interrupt.hpp"
 
 namespace harness {

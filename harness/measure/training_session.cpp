@@ -46,17 +46,16 @@ TrainingSession::TrainingSession(const RunPlan& plan, const Result& result, cons
   next_.identity = result.identity;
   next_.environment_before = result.environment_before;
   next_.conditions = conditions_of(result);
-  options_ = {.max_epochs = plan.tier.max_epochs,
-              .target = plan.quality_target.value(),
-              .max_seconds = plan.tier.max_seconds,
-              .checkpoint_seconds = plan.tier.checkpoint_seconds};
-  if (!saved_run) return;
-  options_.resume_from = saved_run->training;
-  options_.resume_from->resumed.push_back(
-      {saved_run->training.epoch, saved_run->training.steps, utc_now()});
 }
 
-void TrainingSession::attach(RunnerHooks& hooks) {
+std::optional<EpochState> TrainingSession::resume_from() const {
+  if (!resumed_from_) return std::nullopt;
+  EpochState state = resumed_from_->training;
+  state.resumed.push_back({state.epoch, state.steps, utc_now()});
+  return state;
+}
+
+void TrainingSession::attach(SessionHooks& hooks) {
   hooks.data_opened = [this, before = std::move(hooks.data_opened)](const DataReport& data) {
     before(data);
     next_.conditions["data"] =

@@ -12,7 +12,7 @@
 #include "harness/mlperf/training_log.hpp"
 #include "harness/plan/plan.hpp"
 #include "harness/result/result.hpp"
-#include "harness/scenario/runner.hpp"
+#include "harness/scenario/session.hpp"
 
 namespace harness {
 
@@ -27,11 +27,12 @@ class TrainingSession : public Observer {
                   const std::optional<SavedRun>& saved_run, std::function<void()> saved);
 
   Observer& log() { return log_; }
-  const TrainingOptions& options() const { return options_; }
+  /// Where a resumed run goes on.
+  std::optional<EpochState> resume_from() const;
   void epoch_end(std::int64_t epoch) override;
   void evaluated(const Quality& quality, const EvaluationPoint& at) override;
   /// Lets the runner save states, restore the one to go on from, and hold the data against it.
-  void attach(RunnerHooks& hooks);
+  void attach(SessionHooks& hooks);
 
  private:
   /// Fills in how much of the files belongs to a state of this moment.
@@ -45,7 +46,6 @@ class TrainingSession : public Observer {
   std::optional<SavedRun> resumed_from_;
   SavedRun next_;
   bool evaluating_ = false;
-  TrainingOptions options_;
   TrainingLog log_;
 };
 

@@ -105,7 +105,7 @@ std::string missing_part(const VariantSettings& settings, const WorkloadInfo& in
 
 AblationPlan make_ablation_plan(const AblationRequest& request, const std::filesystem::path& home) {
   const WorkloadInfo& info = WorkloadRegistry::instance().get(request.common.workload).info;
-  const Rules rules = load_rules(home, info.name);
+  const Rules rules = load_rules(home, info.name, scenario_infos());
   const AblationRule& rule = ablation_of(rules);
   check_names(request.variants, rule);
 

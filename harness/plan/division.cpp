@@ -94,6 +94,13 @@ std::vector<Departure> length_departures(const Rules& rules, const std::string& 
   return departures;
 }
 
+std::vector<Departure> scenario_departures(const Rules& rules, const std::string& tier,
+                                           const std::string& scenario) {
+  const auto known = rules.tiers.find(tier);
+  if (known == rules.tiers.end() || scenario == known->second.scenario) return {};
+  return {{"/workload/scenario", json(known->second.scenario).dump(), json(scenario).dump()}};
+}
+
 std::vector<Departure> departures_of(const Rules& rules, const std::vector<Constraint>& closed,
                                      const json& document) {
   std::vector<Departure> departures =
@@ -102,6 +109,14 @@ std::vector<Departure> departures_of(const Rules& rules, const std::vector<Const
   if (document.at("kind") != "profile") {
     add_departures(departures, length_departures(rules, document.at("workload").at("tier"),
                                                  document.at("settings")));
+  }
+  if (document.at("kind") != "ablation") {
+    const json& workload = document.at("workload");
+    add_departures(
+        departures,
+        scenario_departures(
+            rules, workload.at("tier"),
+            workload.value("scenario", default_scenario(document.contains("training")))));
   }
   add_departures(departures, find_departures(closed, document));
   add_departures(departures, interruptions(document));

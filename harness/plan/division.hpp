@@ -23,6 +23,10 @@ std::vector<Departure> tier_departures(const Rules& rules, const std::string& ti
 std::vector<Departure> length_departures(const Rules& rules, const std::string& tier,
                                          const nlohmann::json& settings);
 
+/// That the scenario is not the tier's.
+std::vector<Departure> scenario_departures(const Rules& rules, const std::string& tier,
+                                           const std::string& scenario);
+
 /// All that `document`, the JSON form of a result, changes of the rules. `closed` are the
 /// constraints that hold for its kind.
 std::vector<Departure> departures_of(const Rules& rules, const std::vector<Constraint>& closed,

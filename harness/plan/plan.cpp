@@ -7,10 +7,10 @@
 #include <random>
 
 #include "harness/base/error.hpp"
+#include "harness/base/hash.hpp"
 #include "harness/base/number.hpp"
 #include "harness/base/text.hpp"
 #include "harness/plan/division.hpp"
-#include "harness/scenario/runner.hpp"
 #include "harness/system/affinity.hpp"
 #include "harness/workload/rules_file.hpp"
 
@@ -99,11 +99,29 @@ void choose_length(RunPlan& plan, const RunRequest& request) {
   }
   if (plan.dry_run)
     throw Error(option, "a dry run has a length of its own", "leave one of them out");
-  tier.min_steps =
-      option_in_range<std::int64_t>("steps", request.steps.value_or(1), 1, kMostTimedSteps);
+  tier.min_steps = option_in_range<std::int64_t>("steps", request.steps.value_or(1), 1,
+                                                 plan.scenario->info().most_units);
   // Beyond the tier's own limit it would only be cut off.
   const double most = tier.max_seconds > 0 ? tier.max_seconds : kMostSeconds;
   tier.min_seconds = option_in_range("min-seconds", request.min_seconds.value_or(0), 0.0, most);
+}
+
+/// A dry run of training is one of steps: a trend shows after a few.
+void choose_scenario(RunPlan& plan, const RunRequest& request) {
+  if (plan.dry_run && plan.tier.trains_to_target()) {
+    plan.scenario = &find_scenario("steps");
+    return;
+  }
+  plan.scenario = &find_scenario(request.scenario.value_or(plan.tier.scenario));
+  const ScenarioInfo& info = plan.scenario->info();
+  const std::string misfit = scenario_misfit(info, plan.tier);
+  if (!misfit.empty()) {
+    throw Error("--scenario " + info.name,
+                fmt::format("tier '{}' of '{}' does not serve it: {}", plan.tier_name,
+                            plan.rules.workload, misfit),
+                "choose another tier; 'harness list' shows them");
+  }
+  for (const TierKey& key : info.keys) plan.tier.more.emplace(key.name, key.otherwise);
 }
 
 void choose_target(RunPlan& plan, const RunRequest& request) {
@@ -139,6 +157,7 @@ json requested_settings(const RunRequest& request) {
   json object = json::object();
   object["workload"] = request.workload;
   note(object, "tier", request.tier);
+  note(object, "scenario", request.scenario);
   note(object, "kernels", request.kernels);
   note(object, "precision", request.precision);
   note(object, "allocator", request.allocator);
@@ -190,9 +209,14 @@ std::uint32_t mix(std::uint64_t value) {
 
 }  // namespace
 
-Seeds derive_seeds(std::uint32_t run_seed) {
+Seeds derive_seeds(std::uint32_t run_seed, const std::vector<std::string>& more) {
   const std::uint64_t base = std::uint64_t{run_seed} << 8;
-  return {run_seed, mix(base + 1), mix(base + 2), mix(base + 3)};
+  Seeds seeds{run_seed, mix(base + 1), mix(base + 2), mix(base + 3)};
+  // By the name alone, so that one more kind leaves the others' draws alone.
+  for (const std::string& name : more) {
+    seeds.more[name] = mix(base ^ std::stoull(sha256_hex(name).substr(0, 16), nullptr, 16));
+  }
+  return seeds;
 }
 
 std::uint32_t series_seed(std::uint32_t first, std::int64_t index) {
@@ -203,12 +227,13 @@ RunPlan make_plan(const RunRequest& request, const std::filesystem::path& home) 
   RunPlan plan;
   plan.workload = &WorkloadRegistry::instance().get(request.workload);
   const WorkloadInfo& info = plan.workload->info;
-  const Rules rules = load_rules(home, info.name);
+  const Rules rules = load_rules(home, info.name, scenario_infos());
   plan.tier_name = request.tier.value_or(rules.default_tier);
   plan.tier = rules.tier(plan.tier_name);
   plan.rules = rules.in_tier(plan.tier_name);
   plan.dry_run = request.dry_run;
   plan.requested = requested_settings(request);
+  choose_scenario(plan, request);
   if (request.division)
     plan.division = choose_known("division", *request.division, {"closed", "open"});
   if (request.cpus) plan.cpus = parse_cpu_list(*request.cpus);
@@ -227,7 +252,7 @@ RunPlan make_plan(const RunRequest& request, const std::filesystem::path& home) 
       option_in_range<std::int64_t>("batch-size", request.batch_size.value_or(plan.tier.batch_size),
                                     1, std::numeric_limits<std::int32_t>::max());
   context.threads = choose_threads(request, plan.cpus);
-  context.seeds = derive_seeds(choose_seed(request, plan.tier));
+  context.seeds = derive_seeds(choose_seed(request, plan.tier), plan.scenario->info().seeds);
   context.settings = parse_settings(request.set, info);
   if (request.data) {
     if (!info.uses_data) throw Error("--data", "workload '" + info.name + "' takes no data");
@@ -256,6 +281,10 @@ RunPlan make_plan(const RunRequest& request, const std::filesystem::path& home) 
   plan.departures = tier_departures(plan.rules, plan.tier_name, document.at("settings"));
   add_departures(plan.departures,
                  length_departures(plan.rules, plan.tier_name, document.at("settings")));
+  if (!plan.dry_run) {
+    add_departures(plan.departures,
+                   scenario_departures(plan.rules, plan.tier_name, plan.scenario->info().name));
+  }
   for (const char* part : {"/settings/", "/kernels/"}) {
     add_departures(plan.departures, find_departures(plan.rules.closed, document, part));
   }
@@ -288,6 +317,7 @@ RunRequest request_from_result(const Result& result) {
   take("max_epochs", request.max_epochs);
   // A tier's own length is not repeated: the tier is.
   const json& asked = result.settings.requested;
+  if (asked.contains("scenario")) request.scenario = asked.at("scenario").get<std::string>();
   if (asked.contains("steps")) request.steps = asked.at("steps").get<std::int64_t>();
   if (asked.contains("min_seconds")) request.min_seconds = asked.at("min_seconds").get<double>();
   request.seed = result.seeds.run;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/scenario/scenario.hpp"
 #include "harness/workload/kernel_set.hpp"
 #include "harness/workload/registry.hpp"
 #include "harness/workload/rules.hpp"
@@ -25,6 +26,7 @@ inline constexpr double kMostSeconds = 1e6;  ///< of timed steps
 struct RunRequest {
   std::string workload{};
   std::optional<std::string> tier{};
+  std::optional<std::string> scenario{};
   std::optional<std::string> kernels{};
   std::optional<std::string> precision{};
   std::optional<std::string> allocator{};
@@ -47,9 +49,10 @@ struct RunRequest {
 
 struct RunPlan {
   const WorkloadEntry* workload = nullptr;
+  const Scenario* scenario = nullptr;
   Rules rules{};  ///< as they are in the tier
   std::string tier_name{};
-  Tier tier{};  ///< effective lengths (a dry run is shorter)
+  Tier tier{};  ///< effective lengths (a dry run is shorter), all keys of the scenario
   WorkloadContext context{};
   std::vector<int> cpus{};  ///< empty: no pinning
   std::string division{};   ///< asked for: closed, open, or empty for "as it turns out"
@@ -64,8 +67,9 @@ struct RunPlan {
 /// Throws Error, naming the option, for anything that cannot be run on this machine.
 RunPlan make_plan(const RunRequest& request, const std::filesystem::path& home);
 
-/// The seeds of one run of a series: each use has its own, all derived from `run_seed`.
-Seeds derive_seeds(std::uint32_t run_seed);
+/// The seeds of one run of a series: each use has its own, all derived from `run_seed`. `more`
+/// names those of the scenario.
+Seeds derive_seeds(std::uint32_t run_seed, const std::vector<std::string>& more = {});
 /// The seed of run `index` (1-based) of a series that starts from `first`.
 std::uint32_t series_seed(std::uint32_t first, std::int64_t index);
 

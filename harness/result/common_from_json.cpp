@@ -31,12 +31,22 @@ RulesReference rules_from(const json& object) {
   rules.version = object.at("rules_version");
   rules.sha256 = object.at("rules_sha256");
   rules.tier = object.at("tier");
+  rules.scenario = object.value("scenario", "");
   rules.division = object.at("division");
   rules.departures = list_from<Departure>(object.at("departures"), [](const json& item) {
     return Departure{item.at("path"), item.at("expected"), item.at("actual")};
   });
   rules.mlperf_equivalent = object.at("mlperf_equivalent");
   return rules;
+}
+
+Seeds seeds_from(const json& object) {
+  Seeds seeds{object.at("run"), object.at("weights"), object.at("data_order"),
+              object.at("augmentation"), object.get<std::map<std::string, std::uint32_t>>()};
+  for (const char* known : {"run", "weights", "data_order", "augmentation"}) {
+    seeds.more.erase(known);
+  }
+  return seeds;
 }
 
 Status status_from(const json& object) {
@@ -113,9 +123,7 @@ void read_common(const json& document, ResultCommon& common) {
   common.rules = rules_from(document.at("workload"));
   common.settings = {document.at("settings").at("requested"),
                      document.at("settings").at("effective")};
-  const json& seeds = document.at("seeds");
-  common.seeds = {seeds.at("run"), seeds.at("weights"), seeds.at("data_order"),
-                  seeds.at("augmentation")};
+  common.seeds = seeds_from(document.at("seeds"));
   if (!document.at("data").is_null()) common.dataset = artifact_from(document.at("data"));
   common.weights = list_from<Artifact>(document.at("weights"), artifact_from);
   common.hyperparameters = document.at("hyperparameters").get<std::map<std::string, std::string>>();

@@ -31,14 +31,25 @@ json workload_json(const RulesReference& rules) {
     departures.push_back(
         {{"path", departure.path}, {"expected", departure.expected}, {"actual", departure.actual}});
   }
-  return {{"name", rules.workload},
-          {"rules_file", rules.file},
-          {"rules_version", rules.version},
-          {"rules_sha256", rules.sha256},
-          {"tier", rules.tier},
-          {"division", rules.division},
-          {"departures", std::move(departures)},
-          {"mlperf_equivalent", rules.mlperf_equivalent}};
+  json object = {{"name", rules.workload},
+                 {"rules_file", rules.file},
+                 {"rules_version", rules.version},
+                 {"rules_sha256", rules.sha256},
+                 {"tier", rules.tier},
+                 {"division", rules.division},
+                 {"departures", std::move(departures)},
+                 {"mlperf_equivalent", rules.mlperf_equivalent}};
+  if (!rules.scenario.empty()) object["scenario"] = rules.scenario;
+  return object;
+}
+
+json seeds_json(const Seeds& seeds) {
+  json object = seeds.more;
+  object.update({{"run", seeds.run},
+                 {"weights", seeds.weights},
+                 {"data_order", seeds.data_order},
+                 {"augmentation", seeds.augmentation}});
+  return object;
 }
 
 json status_json(const Status& status) {
@@ -119,11 +130,7 @@ json common_json(const ResultCommon& common, const char* kind, const char* versi
       {"workload", workload_json(common.rules)},
       {"settings",
        {{"requested", common.settings.requested}, {"effective", common.settings.effective}}},
-      {"seeds",
-       {{"run", common.seeds.run},
-        {"weights", common.seeds.weights},
-        {"data_order", common.seeds.data_order},
-        {"augmentation", common.seeds.augmentation}}},
+      {"seeds", seeds_json(common.seeds)},
       {"weights", list_json(common.weights, artifact_json)},
       {"hyperparameters", common.hyperparameters},
       {"system", common.system},

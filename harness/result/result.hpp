@@ -10,7 +10,7 @@
 
 namespace harness {
 
-inline constexpr const char* kResultSchemaVersion = "1.3.0";
+inline constexpr const char* kResultSchemaVersion = "1.4.0";
 
 struct CostReport {
   Cost cost{};

@@ -74,6 +74,11 @@ struct Identity {
   std::optional<CampaignPlace> campaign{};  ///< empty for runs by themselves
 };
 
+/// How a workload is driven where nothing says it, as in files of older versions.
+inline const char* default_scenario(bool trains_to_target) {
+  return trains_to_target ? "epochs" : "steps";
+}
+
 struct RulesReference {
   std::string workload{};
   std::string file{};  ///< rules/NAME.json
@@ -83,6 +88,7 @@ struct RulesReference {
   std::string division{};  ///< closed | open
   std::vector<Departure> departures{};
   bool mlperf_equivalent = false;
+  std::string scenario{};  ///< how the workload was driven; empty in an ablation
 };
 
 /// What was asked for and what was used, by the names of the command line with '_' for '-'

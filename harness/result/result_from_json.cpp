@@ -74,6 +74,9 @@ Result read_document(const json& document) {
   if (!document.at("cost").is_null()) result.cost = cost_from(document.at("cost"));
   if (!document.at("quality").is_null()) result.quality = quality_from(document.at("quality"));
   if (document.contains("training")) result.training = training_from(document.at("training"));
+  if (result.rules.scenario.empty()) {
+    result.rules.scenario = default_scenario(result.training.has_value());
+  }
   return result;
 }
 

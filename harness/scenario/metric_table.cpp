@@ -38,6 +38,10 @@ void MetricTable::add(const StepRecord& record, const std::string& per) {
   }
 }
 
+std::vector<std::string> MetricTable::of_steps() {
+  return {"time.step", "throughput.samples", "time.phase.", "time.stage.", "loss."};
+}
+
 void MetricTable::put(const Metric& what, std::int64_t step, bool warmup, double value) {
   auto metric = std::find_if(metrics_.begin(), metrics_.end(),
                              [&](const Metric& known) { return known.tag == what.tag; });

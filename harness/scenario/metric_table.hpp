@@ -19,6 +19,8 @@ class MetricTable {
   /// Times, throughput, phases, stages and losses of a step, or of an epoch's mean step, which
   /// `per` then says (", mean of an epoch").
   void add(const StepRecord& record, const std::string& per = {});
+  /// The tags and families that add() may give.
+  static std::vector<std::string> of_steps();
   /// A sample of the metric that `what` describes (tag, unit, direction, description). `value` may
   /// be non-finite: the sample then has a reason instead.
   void put(const Metric& what, std::int64_t step, bool warmup, double value);

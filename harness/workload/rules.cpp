@@ -59,34 +59,54 @@ Tier length_of(const Tier& tier, const Settings& settings) {
   return length;
 }
 
-void check_lengths(const Tier& tier, const Result& result, std::vector<Violation>& violations) {
-  if (tier.trains_to_target()) return;  // the quality target says when it was long enough
+void check_lengths(const Tier& tier, const ScenarioInfo& scenario, const Result& result,
+                   std::vector<Violation>& violations) {
+  if (scenario.to_target) return;  // the quality target says when it was long enough
   const Tier length = length_of(tier, result.settings);
-  const Metric* steps = find_metric(result.metrics, "time.step");
-  if (steps == nullptr) {
-    violations.push_back({"steps-timed", "/metrics", "a metric time.step", "none",
-                          "run without interrupting the first steps"});
+  const std::string units = scenario.unit + "s";
+  const Metric* metric = find_metric(result.metrics, scenario.metric);
+  if (metric == nullptr) {
+    violations.push_back({units + "-timed", "/metrics", "a metric " + scenario.metric, "none",
+                          "run without interrupting the first " + units});
     return;
   }
   std::int64_t timed = 0;
   std::int64_t warmup = 0;
   double seconds = 0;
-  for (const Sample& sample : steps->samples) {
+  for (const Sample& sample : metric->samples) {
     warmup += sample.warmup ? 1 : 0;
     if (sample.warmup || !sample.value) continue;
     ++timed;
     seconds += *sample.value;
   }
-  const auto need = [&](const char* rule, double expected, double actual, const char* unit) {
+  const auto need = [&](const std::string& rule, double expected, double actual,
+                        const std::string& unit) {
     if (actual >= expected) return;
-    violations.push_back({rule, "/metrics (time.step)",
+    violations.push_back({rule, fmt::format("/metrics ({})", scenario.metric),
                           fmt::format("at least {} {}", expected, unit),
                           fmt::format("{:.6g} {}", actual, unit),
                           "let the run finish, or raise the tier's time limit with --tier"});
   };
-  need("minimum-steps", static_cast<double>(length.min_steps), static_cast<double>(timed), "steps");
+  need("minimum-" + units, static_cast<double>(length.min_steps), static_cast<double>(timed),
+       units);
   need("minimum-seconds", length.min_seconds, seconds, "s");
-  need("warm-up", static_cast<double>(length.warmup_steps), static_cast<double>(warmup), "steps");
+  need("warm-up", static_cast<double>(length.warmup_steps), static_cast<double>(warmup), units);
+}
+
+void check_finite(const std::string& tag, const Result& result,
+                  std::vector<Violation>& violations) {
+  const Metric* metric = find_metric(result.metrics, tag);
+  if (metric == nullptr) {
+    violations.push_back({"metric-present", "/metrics", "a metric " + tag, "none", ""});
+    return;
+  }
+  for (const Sample& sample : metric->samples) {
+    if (sample.value) continue;
+    violations.push_back({"finite-" + tag, fmt::format("/metrics ({}, step {})", tag, sample.step),
+                          "a finite number", sample.reason,
+                          "lower the learning rate or look for a wrong kernel"});
+    return;
+  }
 }
 
 }  // namespace
@@ -181,28 +201,41 @@ void check_constraints(const std::vector<Constraint>& constraints, const json& d
   }
 }
 
-std::vector<Violation> check_rules(const Rules& rules, const Result& result, const json& document) {
+std::string scenario_misfit(const ScenarioInfo& scenario, const Tier& tier) {
+  const auto has = [](const std::vector<std::string>& list, const std::string& key) {
+    return std::find(list.begin(), list.end(), key) != list.end();
+  };
+  for (const std::string& key : scenario.needs) {
+    if (has(tier.given, key)) continue;
+    return fmt::format("scenario '{}' needs '{}'", scenario.name, key);
+  }
+  for (const std::string& key : tier.given) {
+    const bool own = std::any_of(scenario.keys.begin(), scenario.keys.end(),
+                                 [&](const TierKey& known) { return known.name == key; });
+    if (own || has(scenario.reads, key)) continue;
+    return fmt::format("'{}' has no meaning in scenario '{}'", key, scenario.name);
+  }
+  return {};
+}
+
+std::vector<Violation> check_rules(const Rules& rules, const ScenarioInfo& scenario,
+                                   const Result& result, const json& document) {
   std::vector<Violation> violations;
   const auto tier = rules.tiers.find(result.rules.tier);
   if (tier == rules.tiers.end()) {
     violations.push_back(
         {"tier", "/workload/tier", "a tier of " + rules.file, printable(result.rules.tier), ""});
   } else {
-    check_lengths(tier->second, result, violations);
+    const std::string misfit = scenario_misfit(scenario, tier->second);
+    if (misfit.empty()) {
+      check_lengths(tier->second, scenario, result, violations);
+    } else {
+      violations.push_back(
+          {"scenario", "/workload/scenario", "one that the tier serves", scenario.name, misfit});
+    }
   }
   for (const std::string& tag : rules.finite_metrics) {
-    const Metric* metric = find_metric(result.metrics, tag);
-    if (metric == nullptr) {
-      violations.push_back({"metric-present", "/metrics", "a metric " + tag, "none", ""});
-      continue;
-    }
-    for (const Sample& sample : metric->samples) {
-      if (sample.value) continue;
-      violations.push_back(
-          {"finite-" + tag, fmt::format("/metrics ({}, step {})", tag, sample.step),
-           "a finite number", sample.reason, "lower the learning rate or look for a wrong kernel"});
-      break;
-    }
+    if (scenario.gives_metric(tag)) check_finite(tag, result, violations);
   }
   if (rules.quality) check_quality(*rules.quality, result.quality, "/quality", violations);
   check_constraints(rules.valid, document, violations);

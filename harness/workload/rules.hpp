@@ -12,6 +12,7 @@
 #include "harness/base/metric.hpp"
 #include "harness/result/ablation.hpp"
 #include "harness/result/result.hpp"
+#include "harness/workload/scenario_info.hpp"
 
 namespace harness {
 
@@ -45,7 +46,10 @@ struct Tier {
   std::string summary{};
   std::string unavailable{};  ///< not empty: why this tier cannot be run
   std::int64_t batch_size = 1;
-  bool any_batch_size = false;  ///< another one is no departure
+  bool any_batch_size = false;           ///< another one is no departure
+  std::string scenario{};                ///< how the workload is driven
+  std::vector<std::string> given{};      ///< the keys in the file that not every scenario reads
+  std::map<std::string, double> more{};  ///< the values of a scenario's own keys
   /// Above 0: the run trains epoch by epoch until the quality target is reached, evaluates after
   /// each, and gives up after this many. The steps' numbers below mean nothing then.
   std::int64_t max_epochs = 0;
@@ -116,13 +120,17 @@ std::string target_misfit(const QualityRule& rule, double target);
 void check_quality(const QualityRule& rule, const std::optional<QualityReport>& report,
                    const std::string& path, std::vector<Violation>& violations);
 
+/// Why `tier` cannot be run in that scenario, in words; empty when it can.
+std::string scenario_misfit(const ScenarioInfo& scenario, const Tier& tier);
+
 /// One violation for each constraint that `document` breaks.
 void check_constraints(const std::vector<Constraint>& constraints, const nlohmann::json& document,
                        std::vector<Violation>& violations);
 
-/// Everything in `result` (with its JSON form `document`) that breaks `rules`: lengths, finite
-/// metrics, quality, constraints. Used after a run and again by `validate`.
-std::vector<Violation> check_rules(const Rules& rules, const Result& result,
-                                   const nlohmann::json& document);
+/// Everything in `result` (with its JSON form `document`, run in that scenario) that breaks
+/// `rules`: lengths, finite metrics, quality, constraints. Used after a run and again by
+/// `validate`.
+std::vector<Violation> check_rules(const Rules& rules, const ScenarioInfo& scenario,
+                                   const Result& result, const nlohmann::json& document);
 
 }  // namespace harness

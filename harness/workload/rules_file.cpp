@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <cmath>
 #include <mutex>
 #include <utility>
 
@@ -20,6 +22,9 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kLargestRulesFile = 1 << 20;
+// Of a tier, what not every scenario reads.
+constexpr std::array kKeysOfSome = {"warmup_steps", "min_steps", "min_seconds", "max_epochs",
+                                    "checkpoint_seconds"};
 
 // What the schema does not say of a constraint; empty when all is well.
 std::string misfit(const Constraint& constraint) {
@@ -78,8 +83,55 @@ std::optional<QualityRule> quality_from_json(const json& document, const std::st
   return rule;
 }
 
-Tier tier_from_json(const json& document, const std::string& where, const std::string& file) {
+std::string scenario_of(const json& tier) {
+  const auto named = tier.find("scenario");
+  if (named == tier.end() || !named->is_string()) {
+    return default_scenario(tier.contains("max_epochs"));
+  }
+  return named->get<std::string>();
+}
+
+/// Takes what is of the tier's scenario alone out of `tier`, which no schema was held against yet.
+std::map<std::string, double> take_own_keys(json& tier, const ScenarioInfos& scenarios,
+                                            const std::string& where, const std::string& file) {
+  std::map<std::string, double> values;
+  const auto scenario = scenarios.find(scenario_of(tier));
+  if (scenario == scenarios.end()) return values;
+  for (const TierKey& key : scenario->second.keys) {
+    const auto given = tier.find(key.name);
+    if (given == tier.end()) continue;
+    const double value = given->is_number() ? given->get<double>() : std::nan("");
+    if (!(value >= key.lowest && value <= key.highest) ||
+        (key.whole && value != std::floor(value))) {
+      refuse(file, fmt::format("{}/{}: {} is no {}number from {} to {}", where, key.name,
+                               printable(given->dump(), 60), key.whole ? "whole " : "", key.lowest,
+                               key.highest));
+    }
+    values[key.name] = value;
+    tier.erase(key.name);
+  }
+  return values;
+}
+
+Tier tier_from_json(const json& document, const ScenarioInfos& scenarios,
+                    std::map<std::string, double> own, const std::string& where,
+                    const std::string& file) {
   Tier tier;
+  tier.scenario = scenario_of(document);
+  tier.more = std::move(own);
+  for (const auto& [key, value] : tier.more) tier.given.push_back(key);
+  for (const char* key : kKeysOfSome) {
+    if (document.contains(key)) tier.given.emplace_back(key);
+  }
+  const auto scenario = scenarios.find(tier.scenario);
+  if (scenario == scenarios.end()) {
+    std::vector<std::string> names;
+    for (const auto& [name, info] : scenarios) names.push_back(name);
+    refuse(file, fmt::format("{}/scenario: there is no '{}' here: {}", where, tier.scenario,
+                             did_you_mean(tier.scenario, names)));
+  }
+  const std::string misfit = scenario_misfit(scenario->second, tier);
+  if (!misfit.empty()) refuse(file, where + ": " + misfit);
   tier.summary = document.value("summary", "");
   tier.unavailable = document.value("unavailable", "");
   tier.batch_size = document.value("batch_size", tier.batch_size);
@@ -99,16 +151,13 @@ Tier tier_from_json(const json& document, const std::string& where, const std::s
   if (document.contains("closed")) {
     tier.instead.closed = constraints_from_json(document, "closed", where, file);
   }
-  for (const char* key : {"warmup_steps", "min_steps", "min_seconds"}) {
-    if (!tier.trains_to_target() || !document.contains(key)) continue;
-    refuse(file, fmt::format("{}/{}: has no meaning together with max_epochs", where, key));
-  }
   return tier;
 }
 
 }  // namespace
 
-Rules load_rules(const std::filesystem::path& home, const std::string& workload) {
+Rules load_rules(const std::filesystem::path& home, const std::string& workload,
+                 const ScenarioInfos& scenarios) {
   const std::filesystem::path path = home / "rules" / (workload + ".json");
   std::string content = read_file(path, kLargestRulesFile);
   // Thousands of results may be judged in one call, most of them by the same few files.
@@ -117,15 +166,22 @@ Rules load_rules(const std::filesystem::path& home, const std::string& workload)
   const std::lock_guard<std::mutex> lock(mutex);
   const auto entry = known.find(path.string());
   if (entry != known.end() && entry->second.first == content) return entry->second.second;
-  Rules rules = parse_rules(content, home, workload);
+  Rules rules = parse_rules(content, home, workload, scenarios);
   known.insert_or_assign(path.string(), std::pair(std::move(content), rules));
   return rules;
 }
 
 Rules parse_rules(const std::string& content, const std::filesystem::path& home,
-                  const std::string& workload) {
+                  const std::string& workload, const ScenarioInfos& scenarios) {
   const std::filesystem::path path = home / "rules" / (workload + ".json");
-  const json document = parse_json(content, path.string());
+  json document = parse_json(content, path.string());
+  std::map<std::string, std::map<std::string, double>> own;  // tier -> keys of its scenario alone
+  if (document.contains("tiers") && document.at("tiers").is_object()) {
+    for (auto& [name, tier] : document.at("tiers").items()) {
+      if (!tier.is_object()) continue;
+      own[name] = take_own_keys(tier, scenarios, "/tiers/" + name, path.string());
+    }
+  }
   const std::vector<SchemaProblem> problems =
       validate_schema(document, home / "rules" / "rules.schema.json");
   if (!problems.empty()) {
@@ -151,9 +207,17 @@ Rules parse_rules(const std::string& content, const std::filesystem::path& home,
   rules.default_tier = document.at("default_tier");
   rules.defaults = document.at("defaults").get<std::map<std::string, std::string>>();
   for (const auto& [name, tier] : document.at("tiers").items()) {
-    rules.tiers.emplace(name, tier_from_json(tier, "/tiers/" + name, path.string()));
+    rules.tiers.emplace(name, tier_from_json(tier, scenarios, std::move(own[name]),
+                                             "/tiers/" + name, path.string()));
   }
   rules.finite_metrics = document.at("finite_metrics").get<std::vector<std::string>>();
+  for (const std::string& tag : rules.finite_metrics) {
+    const auto gives = [&](const auto& tier) {
+      return scenarios.at(tier.second.scenario).gives_metric(tag);
+    };
+    if (std::any_of(rules.tiers.begin(), rules.tiers.end(), gives)) continue;
+    refuse(path.string(), "/finite_metrics: no tier's scenario gives " + tag);
+  }
   rules.quality = quality_from_json(document, "", path.string());
   if (document.contains("ablation")) {
     rules.ablation = ablation_rule_from_json(document.at("ablation"), rules.file);

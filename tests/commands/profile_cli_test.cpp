@@ -118,7 +118,7 @@ TEST_CASE("profile refuses what it cannot do, before anything is measured", "[pr
   refused({"--steps", "0"}, "too small: at least 1");
   refused({"--steps", "1000000"}, "too large: at most 100");
   refused({"--steps", "x"}, "--steps");
-  refused({"--tier", "training"}, "trains to a target");
+  refused({"--tier", "training"}, "is of scenario 'epochs'");
   refused({"--nonsense"}, "nonsense");
 }
 

@@ -3,6 +3,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/files.hpp"
 #include "harness/result/result_json.hpp"
+#include "harness/scenario/scenario.hpp"
 #include "harness/workload/rules_file.hpp"
 #include "tests/fuzz/fuzz.hpp"
 #include "tests/support/sample_result.hpp"
@@ -15,7 +16,7 @@ void fuzz_rules(std::string_view bytes) {
   static const nlohmann::json document = to_json(result);
   Rules rules;
   try {
-    rules = parse_rules(std::string(bytes), home, "null");
+    rules = parse_rules(std::string(bytes), home, "null", scenario_infos());
   } catch (const Error& error) {
     promise_printable(error.what());
     return;
@@ -23,7 +24,7 @@ void fuzz_rules(std::string_view bytes) {
   for (const auto& [name, tier] : rules.tiers) {
     const Rules in_tier = rules.in_tier(name);
     find_departures(in_tier.closed, document);
-    check_rules(in_tier, result, document);
+    check_rules(in_tier, scenario_infos().at("steps"), result, document);
   }
 }
 

@@ -165,7 +165,7 @@ TEST_CASE("a missing part is named", "[ablation-plan]") {
 
 TEST_CASE("an ablation is held against the ladder, the quality and the constraints",
           "[ablation-plan]") {
-  Rules rules = load_rules(home_folder(), "null");
+  Rules rules = load_rules(home_folder(), "null", scenario_infos());
   Ablation ablation = sample_ablation();
   const auto broken = [&] {
     json document = {{"hyperparameters", {{"classes", "3"}}}};

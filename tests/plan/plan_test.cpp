@@ -181,7 +181,7 @@ TEST_CASE("steps or seconds replace both parts of the tier's length", "[plan]") 
 }
 
 TEST_CASE("a length that is not the tier's departs, whatever was asked for", "[plan]") {
-  const Rules rules = load_rules(home_folder(), "null");
+  const Rules rules = load_rules(home_folder(), "null", scenario_infos());
   nlohmann::json document = {
       {"kind", "run"},
       {"workload", {{"tier", "quick"}}},

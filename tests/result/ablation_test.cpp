@@ -242,7 +242,7 @@ TEST_CASE_METHOD(Fixture, "an ablation's schema, version and digest are checked"
   CHECK(names(schema, "/variants/1/ratio_to_first/median", "0"));
   CHECK(names(schema, "/system/cpu/cores", "two"));
   CHECK(names(edited([](json& d) { d["variants"] = json::array(); }), "/variants", ""));
-  CHECK(names(edited([](json& d) { d["schema_version"] = "1.2.0"; }), "/schema_version",
+  CHECK(names(edited([](json& d) { d["schema_version"] = "1.3.0"; }), "/schema_version",
               "newer harness"));
   // A run's members do not belong here, nor an ablation's in a run.
   CHECK(names(edited([](json& d) { d["kind"] = "run"; }), "", "unknown field"));

@@ -54,6 +54,7 @@ inline void fill_common(ResultCommon& result) {
 inline Result sample_result() {
   Result result;
   fill_common(result);
+  result.rules.scenario = "steps";
   result.settings.effective = {
       {"tier", "quick"},     {"batch_size", 1},           {"threads", 2},
       {"cpus", nullptr},     {"precision", "fp32"},       {"allocator", "system"},

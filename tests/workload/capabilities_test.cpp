@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "harness/base/error.hpp"
-#include "harness/scenario/runner.hpp"
+#include "harness/scenario/scenario.hpp"
 
 using namespace harness;  // NOLINT(google-build-using-namespace)
 
@@ -53,12 +53,17 @@ TEST_CASE("a run ends before anything is built for want of a capability", "[work
   const std::vector<Observer*> nobody;
   WorkloadContext context;
   Bare bare;
-  CHECK_THROWS_WITH(run_workload(bare, context, {}, {}, nobody), "run: the workload does no steps");
+  const Scenario& steps = find_scenario("steps");
+  CHECK_THROWS_WITH(steps.check(bare), "scenario 'steps': the workload does no steps");
+  CHECK_THROWS_WITH(steps.run(bare, context, {}, {}, nobody), "run: the workload does no steps");
   CHECK_FALSE(bare.prepared);
   Stepping stepping;
-  RunnerOptions options;
-  options.training = TrainingOptions{};
-  CHECK_THROWS_WITH(run_workload(stepping, context, options, {}, nobody),
+  steps.check(stepping);
+  const Scenario& epochs = find_scenario("epochs");
+  CHECK_THROWS_WITH(
+      epochs.check(stepping),
+      "scenario 'epochs': the workload has no epochs to train in (choose another tier)");
+  CHECK_THROWS_WITH(epochs.run(stepping, context, {}, {}, nobody),
                     "run: the workload has no epochs to train in (choose another tier)");
   CHECK_FALSE(stepping.prepared);
 }

@@ -4,6 +4,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/files.hpp"
+#include "harness/scenario/scenario.hpp"
 #include "harness/stats/stats.hpp"
 #include "harness/workload/rules.hpp"
 #include "harness/workload/rules_file.hpp"
@@ -25,7 +26,7 @@ class RulesFolder {
     edit(rules);
     std::ofstream(folder_ / "rules" / "null.json") << rules;
   }
-  Rules load() const { return load_rules(folder_.path(), "null"); }
+  Rules load() const { return load_rules(folder_.path(), "null", scenario_infos()); }
   std::string error() const {
     try {
       load();
@@ -58,9 +59,10 @@ Result result_with_steps(int warmup, int timed, double seconds) {
 }
 
 std::vector<std::string> broken(const Result& result) {
-  const Rules rules = load_rules(home_folder(), "null");
+  const Rules rules = load_rules(home_folder(), "null", scenario_infos());
   std::vector<std::string> names;
-  for (const Violation& violation : check_rules(rules, result, json::object())) {
+  for (const Violation& violation :
+       check_rules(rules, scenario_infos().at("steps"), result, json::object())) {
     names.push_back(violation.rule);
   }
   return names;
@@ -76,7 +78,7 @@ TEST_CASE("every rules file in the project loads", "[rules]") {
     if (name.starts_with("mlperf-")) continue;  // rules of logs: log_check_test.cpp
     if (name == "gate") continue;               // margins: gate_test.cpp
     if (name == "checks") continue;             // of results: forged_kinds_test.cpp
-    const Rules rules = load_rules(home_folder(), name);
+    const Rules rules = load_rules(home_folder(), name, scenario_infos());
     CHECK(rules.workload == name);
     CHECK(rules.sha256.size() == 64);
     CHECK(rules.tiers.count(rules.default_tier) == 1);
@@ -139,8 +141,8 @@ TEST_CASE("a rules file that is no JSON is one clear error", "[rules]") {
   fs::create_directories(folder / "rules");
   fs::copy(home_folder() / "rules" / "rules.schema.json", folder / "rules");
   std::ofstream(folder / "rules" / "null.json") << "{\"workload\": ";
-  CHECK_THROWS_AS(load_rules(folder.path(), "null"), Error);
-  CHECK_THROWS_AS(load_rules(folder.path(), "missing"), Error);
+  CHECK_THROWS_AS(load_rules(folder.path(), "null", scenario_infos()), Error);
+  CHECK_THROWS_AS(load_rules(folder.path(), "missing", scenario_infos()), Error);
 }
 
 TEST_CASE("unknown and unavailable tiers say what to do", "[rules]") {
@@ -178,8 +180,8 @@ TEST_CASE("a missed or missing quality target is a violation", "[rules]") {
   CHECK(broken(result) == std::vector<std::string>{"quality-target"});
   result.quality.reset();
   CHECK(broken(result) == std::vector<std::string>{"quality-target"});
-  const Rules rules = load_rules(home_folder(), "null");
-  CHECK(check_rules(rules, result, json::object())[0].hint.empty());
+  const Rules rules = load_rules(home_folder(), "null", scenario_infos());
+  CHECK(check_rules(rules, scenario_infos().at("steps"), result, json::object())[0].hint.empty());
 }
 
 TEST_CASE("the operators decide as they are named, and absent values never pass", "[rules]") {

@@ -1,4 +1,4 @@
-#include "harness/scenario/ablation_runner.hpp"
+#include "harness/scenario/turns.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -91,21 +91,21 @@ struct Fixture {
   Scripted fast{machine, "fast", 2};
   Scripted third{machine, "third", 4};
   WorkloadContext contexts[3];
-  RunnerHooks hooks{};
-  std::vector<AblationEntry> entries{{"slow", &slow, &contexts[0]},
-                                     {"fast", &fast, &contexts[1]},
-                                     {"third", &third, &contexts[2]}};
+  SessionHooks hooks{};
+  std::vector<Participant> entries{{"slow", &slow, &contexts[0]},
+                                   {"fast", &fast, &contexts[1]},
+                                   {"third", &third, &contexts[2]}};
   Fixture() {
     hooks.clock = [this] { return machine.now; };
   }
   AblationRecord run(const AblationOptions& options, const std::vector<Observer*>& observers = {}) {
-    return run_ablation(entries, options, hooks, observers);
+    return run_turns(entries, options, hooks, observers);
   }
 };
 
 }  // namespace
 
-TEST_CASE("each variant takes its turn in each round, forwards and backwards", "[ablation-run]") {
+TEST_CASE("each variant takes its turn in each round, forwards and backwards", "[turns]") {
   Fixture fixture;
   const AblationRecord record = fixture.run({1, 2, 1});
   CHECK(record.stop == StopReason::kCompleted);
@@ -126,7 +126,7 @@ TEST_CASE("each variant takes its turn in each round, forwards and backwards", "
   CHECK(record.data.dataset->name == "slow");
 }
 
-TEST_CASE("a turn may have several steps", "[ablation-run]") {
+TEST_CASE("a turn may have several steps", "[turns]") {
   Fixture fixture;
   const AblationRecord record = fixture.run({0, 2, 3});
   CHECK(fixture.fast.steps == 6);
@@ -134,7 +134,7 @@ TEST_CASE("a turn may have several steps", "[ablation-run]") {
   CHECK(record.variants[1].turns[1].phase_seconds.at("forward").size() == 3);
 }
 
-TEST_CASE("a variant's peak is its own share of what the process holds", "[ablation-run]") {
+TEST_CASE("a variant's peak is its own share of what the process holds", "[turns]") {
   Fixture fixture;
   fixture.slow.weights = fixture.fast.weights = fixture.third.weights = 100;
   fixture.slow.activations = 1000;
@@ -147,14 +147,13 @@ TEST_CASE("a variant's peak is its own share of what the process holds", "[ablat
   CHECK(record.variants[2].peak_bytes == 100);
 }
 
-TEST_CASE("without counters there is no peak", "[ablation-run]") {
+TEST_CASE("without counters there is no peak", "[turns]") {
   Fixture fixture;
   fixture.fast.counts = false;
   CHECK_FALSE(fixture.run({0, 1, 1}).variants[1].peak_bytes);
 }
 
-TEST_CASE("data that cannot be shared is opened again, and the cache is cleared once",
-          "[ablation-run]") {
+TEST_CASE("data that cannot be shared is opened again, and the cache is cleared once", "[turns]") {
   Fixture fixture;
   fixture.fast.shares = false;
   fixture.slow.root = "/somewhere";
@@ -169,7 +168,7 @@ TEST_CASE("data that cannot be shared is opened again, and the cache is cleared 
   CHECK(record.preparation["cache_clear"]["root"] == "/somewhere");
 }
 
-TEST_CASE("an interrupt keeps the rounds that were finished, and only those", "[ablation-run]") {
+TEST_CASE("an interrupt keeps the rounds that were finished, and only those", "[turns]") {
   Fixture fixture;
   fixture.hooks.stop_requested = [&] { return fixture.fast.steps == 3; };
   const AblationRecord record = fixture.run({1, 5, 1});
@@ -180,7 +179,7 @@ TEST_CASE("an interrupt keeps the rounds that were finished, and only those", "[
   }
 }
 
-TEST_CASE("before the first step there is nothing to keep", "[ablation-run]") {
+TEST_CASE("before the first step there is nothing to keep", "[turns]") {
   Fixture fixture;
   fixture.hooks.stop_requested = [&] { return true; };
   CHECK_THROWS_AS(fixture.run({1, 5, 1}), Interrupted);
@@ -189,7 +188,7 @@ TEST_CASE("before the first step there is nothing to keep", "[ablation-run]") {
   CHECK_THROWS_WITH(failing.run({1, 5, 1}), Catch::Contains("broke"));
 }
 
-TEST_CASE("a variant that throws or diverges is named", "[ablation-run]") {
+TEST_CASE("a variant that throws or diverges is named", "[turns]") {
   {
     Fixture fixture;
     fixture.third.throw_at = 2;
@@ -209,7 +208,7 @@ TEST_CASE("a variant that throws or diverges is named", "[ablation-run]") {
   }
 }
 
-TEST_CASE("observers hear of every step with its variant and round", "[ablation-run]") {
+TEST_CASE("observers hear of every step with its variant and round", "[turns]") {
   struct Recorder : Observer {
     std::string heard;
     std::int64_t planned = 0;

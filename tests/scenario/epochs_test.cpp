@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
-#include "harness/scenario/runner.hpp"
+#include "harness/scenario/epochs.hpp"
 
 using namespace harness;  // NOLINT(google-build-using-namespace)
 
@@ -98,13 +98,15 @@ class EventList : public Observer {
 
 struct Fixture {
   RunRecord run(Trained& workload, std::optional<EpochState> from = {}) {
-    RunnerHooks hooks;
+    SessionHooks hooks;
     hooks.clock = [this] { return now; };
     hooks.stop_requested = [&] { return stop_after > 0 && workload.steps >= stop_after; };
     hooks.save = [this](const EpochState& state) { saved.push_back(state); };
-    RunnerOptions options;
-    options.training = TrainingOptions{max_epochs, 0.5, max_seconds, checkpoint_seconds, from};
-    return run_workload(workload, context, options, hooks, {&list});
+    ScenarioOptions options{.quality_target = 0.5, .resume_from = from};
+    options.tier.max_epochs = max_epochs;
+    options.tier.max_seconds = max_seconds;
+    options.tier.checkpoint_seconds = checkpoint_seconds;
+    return epochs_scenario()->run(workload, context, options, hooks, {&list});
   }
 
   double now = 100;

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "harness/base/error.hpp"
-#include "harness/scenario/runner.hpp"
+#include "harness/scenario/steps.hpp"
 
 using namespace harness;  // NOLINT(google-build-using-namespace)
 
@@ -63,20 +63,33 @@ class Scripted : public Workload, public Steps {
   const WorkloadContext* context_ = nullptr;
 };
 
+struct Length {
+  std::int64_t warmup_steps;
+  std::int64_t min_steps;
+  double min_seconds;
+  double max_seconds;
+  bool evaluate = true;
+};
+
 struct Fixture {
   double now = 100;
   int clock_reads = 0;
   Scripted workload{now};
   WorkloadContext context{};
-  RunnerHooks hooks{};
+  SessionHooks hooks{};
   Fixture() {
     hooks.clock = [this] {
       ++clock_reads;
       return now;
     };
   }
-  RunRecord run(const RunnerOptions& options, const std::vector<Observer*>& observers = {}) {
-    return run_workload(workload, context, options, hooks, observers);
+  RunRecord run(const Length& length, const std::vector<Observer*>& observers = {}) {
+    ScenarioOptions options{.evaluate = length.evaluate};
+    options.tier.warmup_steps = length.warmup_steps;
+    options.tier.min_steps = length.min_steps;
+    options.tier.min_seconds = length.min_seconds;
+    options.tier.max_seconds = length.max_seconds;
+    return steps_scenario()->run(workload, context, options, hooks, observers);
   }
 };
 
@@ -89,7 +102,7 @@ const Metric& metric(const RunRecord& record, const std::string& tag) {
 
 }  // namespace
 
-TEST_CASE("steps, phases and losses become metrics with warm-up flagged", "[runner]") {
+TEST_CASE("steps, phases and losses become metrics with warm-up flagged", "[steps]") {
   Fixture fixture;
   const RunRecord record = fixture.run({2, 3, 0, 0});
   CHECK(record.stop == StopReason::kCompleted);
@@ -111,7 +124,7 @@ TEST_CASE("steps, phases and losses become metrics with warm-up flagged", "[runn
   CHECK(record.preparation["init_seconds"] == 3.0);
 }
 
-TEST_CASE("parts that kernels tell apart become metrics, by the clock of the run", "[runner]") {
+TEST_CASE("parts that kernels tell apart become metrics, by the clock of the run", "[steps]") {
   Fixture fixture;
   fixture.workload.tells_stages = true;
   const RunRecord record = fixture.run({1, 2, 0, 0});
@@ -122,7 +135,7 @@ TEST_CASE("parts that kernels tell apart become metrics, by the clock of the run
   CHECK(fixture.context.stopwatch == nullptr);  // it ended with the run
 }
 
-TEST_CASE("inside a step the harness reads the clock twice, and twice for each phase", "[runner]") {
+TEST_CASE("inside a step the harness reads the clock twice, and twice for each phase", "[steps]") {
   Fixture fixture;
   fixture.run({0, 1, 0, 0, false});
   const int first = fixture.clock_reads;
@@ -133,19 +146,19 @@ TEST_CASE("inside a step the harness reads the clock twice, and twice for each p
   CHECK(longer.clock_reads - first == 10 * (2 + 2 * 2));
 }
 
-TEST_CASE("data that makes a run too large ends it before anything is built", "[runner]") {
+TEST_CASE("data that makes a run too large ends it before anything is built", "[steps]") {
   Fixture fixture;
   fixture.hooks.data_opened = [](const DataReport&) { throw Error("memory", "not enough"); };
   CHECK_THROWS_WITH(fixture.run({0, 1, 0, 0}), "memory: not enough");
   CHECK(fixture.now == 107);  // data were opened, the model was not built
 }
 
-TEST_CASE("a run lasts until both its minimum steps and its minimum seconds", "[runner]") {
+TEST_CASE("a run lasts until both its minimum steps and its minimum seconds", "[steps]") {
   Fixture fixture;
   CHECK(fixture.run({1, 2, 10.0, 0}).steps == 11);
 }
 
-TEST_CASE("the time limit ends a run and says so", "[runner]") {
+TEST_CASE("the time limit ends a run and says so", "[steps]") {
   Fixture fixture;
   const RunRecord record = fixture.run({0, 100, 0, 5.0});
   CHECK(record.stop == StopReason::kTimeLimit);
@@ -153,14 +166,14 @@ TEST_CASE("the time limit ends a run and says so", "[runner]") {
   CHECK_FALSE(record.quality);
 }
 
-TEST_CASE("steps too short for the minimum seconds end at the most a result holds", "[runner]") {
+TEST_CASE("steps too short for the minimum seconds end at the most a result holds", "[steps]") {
   Fixture fixture;
   const RunRecord record = fixture.run({0, 1, 1e9, 0, false});
   CHECK(record.stop == StopReason::kTimeLimit);
-  CHECK(record.steps == kMostTimedSteps);
+  CHECK(record.steps == steps_scenario()->info().most_units);
 }
 
-TEST_CASE("a loss that is no number stops the run and names the step", "[runner]") {
+TEST_CASE("a loss that is no number stops the run and names the step", "[steps]") {
   Fixture fixture;
   fixture.workload.nan_at = 3;
   const RunRecord record = fixture.run({0, 10, 0, 0});
@@ -172,7 +185,7 @@ TEST_CASE("a loss that is no number stops the run and names the step", "[runner]
   CHECK(loss.samples[2].reason == "not a number");
 }
 
-TEST_CASE("a workload that throws keeps what was measured", "[runner]") {
+TEST_CASE("a workload that throws keeps what was measured", "[steps]") {
   Fixture fixture;
   fixture.workload.throw_at = 4;
   const RunRecord record = fixture.run({0, 10, 0, 0});
@@ -181,7 +194,7 @@ TEST_CASE("a workload that throws keeps what was measured", "[runner]") {
   CHECK(metric(record, "time.step").samples.size() == 3);
 }
 
-TEST_CASE("an interrupt ends the run after the step in progress", "[runner]") {
+TEST_CASE("an interrupt ends the run after the step in progress", "[steps]") {
   Fixture fixture;
   fixture.hooks.stop_requested = [&] { return fixture.workload.steps >= 2; };
   const RunRecord record = fixture.run({0, 10, 0, 0});
@@ -189,7 +202,7 @@ TEST_CASE("an interrupt ends the run after the step in progress", "[runner]") {
   CHECK(record.steps == 2);
 }
 
-TEST_CASE("observers hear of everything in order, and one that fails costs no data", "[runner]") {
+TEST_CASE("observers hear of everything in order, and one that fails costs no data", "[steps]") {
   struct Recorder : Observer {
     std::string heard;
     int fail_at = 0;
@@ -218,7 +231,7 @@ TEST_CASE("observers hear of everything in order, and one that fails costs no da
   }
 }
 
-TEST_CASE("the page cache is cleared between the data check and the preparation", "[runner]") {
+TEST_CASE("the page cache is cleared between the data check and the preparation", "[steps]") {
   Fixture fixture;
   fixture.workload.data_root = "/somewhere";
   double when = 0;
@@ -231,7 +244,7 @@ TEST_CASE("the page cache is cleared between the data check and the preparation"
   CHECK(record.preparation["cache_clear"]["root"] == "/somewhere");
 }
 
-TEST_CASE("nothing to lose: errors before the first step propagate", "[runner]") {
+TEST_CASE("nothing to lose: errors before the first step propagate", "[steps]") {
   Fixture fixture;
   fixture.hooks.stop_requested = [] { return true; };
   CHECK_THROWS_AS(fixture.run({0, 1, 0, 0}), Interrupted);

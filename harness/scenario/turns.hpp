@@ -3,24 +3,14 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "harness/result/ablation.hpp"
-#include "harness/scenario/runner.hpp"
+#include "harness/scenario/session.hpp"
 
 namespace harness {
-
-/// One variant, alive for the whole ablation. `context` outlives the workload; the runner sets its
-/// callbacks.
-struct AblationEntry {
-  std::string name{};
-  Workload* workload = nullptr;
-  WorkloadContext* context = nullptr;
-};
 
 struct AblationOptions {
   std::int64_t warmup_rounds = 0;
@@ -35,18 +25,13 @@ struct VariantRecord {
   std::optional<Quality> quality{};
 };
 
-struct AblationRecord {
-  StopReason stop = StopReason::kCompleted;
-  std::string stop_detail{};  ///< names the variant
+struct AblationRecord : SessionRecord {
   std::vector<VariantRecord> variants{};
-  DataReport data{};
-  nlohmann::json preparation = nlohmann::json::object();
 };
 
 /// Errors before the first step propagate; from then on every outcome is a record, in which only
-/// finished rounds count.
-AblationRecord run_ablation(const std::vector<AblationEntry>& entries,
-                            const AblationOptions& options, const RunnerHooks& hooks,
-                            const std::vector<Observer*>& observers);
+/// finished rounds count; its stop_detail names the variant. All are alive for the whole ablation.
+AblationRecord run_turns(const std::vector<Participant>& variants, const AblationOptions& options,
+                         const SessionHooks& hooks, const std::vector<Observer*>& observers);
 
 }  // namespace harness

@@ -1,4 +1,4 @@
-#include "harness/scenario/training_loop.hpp"
+#include "harness/scenario/epochs.hpp"
 
 #include <fmt/format.h>
 
@@ -14,23 +14,29 @@
 namespace harness {
 namespace {
 
-class Loop {
+class EpochLoop {
  public:
-  Loop(Workload& workload, const TrainingOptions& options, const RunnerHooks& hooks,
-       const std::vector<Observer*>& observers, StepTimer& timer, RunRecord& record)
+  EpochLoop(Workload& workload, WorkloadContext& context, const ScenarioOptions& options,
+            const SessionHooks& hooks, const std::vector<Observer*>& observers)
       : workload_(workload),
         trains_(demand<Trains>(workload, "run")),
         options_(options),
+        tier_(options.tier),
         hooks_(hooks),
-        observers_(observers),
-        timer_(timer),
-        record_(record),
+        session_({{"", &workload, &context}}, hooks, observers, record_),
         state_(options.resume_from.value_or(EpochState{})),
         table_(std::move(state_.metrics)),
         seconds_before_(state_.seconds),
         saved_at_(state_.seconds) {}
 
-  void run() {
+  RunRecord run() {
+    session_.run([this] { loop(); });
+    if (!record_.peak_memory_bytes) note_peak_memory();
+    return std::move(record_);
+  }
+
+ private:
+  void loop() {
     try {
       begin();
       while (!ended_) {
@@ -42,34 +48,29 @@ class Loop {
       throw;
     }
     report();
-    for (Observer* observer : observers_) observer->run_end(record_.training->target_reached);
+    session_.tell(&Observer::run_end, record_.training->target_reached);
   }
 
- private:
-  double now() const { return seconds_before_ + hooks_.clock() - start_; }
+  double now() const { return seconds_before_ + session_.now() - start_; }
 
   void begin() {
     const std::int64_t steps = trains_.steps_per_epoch();
     if (steps <= 0) throw Error("run", Trains::kLack.why, Trains::kLack.hint);
     steps_per_epoch_ = steps;
-    for (Observer* observer : observers_) {
-      observer->length({0, steps, 0, options_.max_epochs});
-      observer->stage("train");
-    }
-    start_ = hooks_.clock();
+    session_.tell(&Observer::length, RunLength{0, steps, 0, tier_.max_epochs});
+    session_.tell(&Observer::stage, "train");
+    start_ = session_.now();
     if (options_.resume_from) {
       record_.steps = state_.steps;  // there is something to lose before this process's first step
       record_.quality = state_.quality;
-      for (Observer* observer : observers_) observer->resumed(state_.resumed.back());
+      session_.tell(&Observer::resumed, state_.resumed.back());
     } else {
-      for (Observer* observer : observers_) observer->run_begin();
+      session_.tell(&Observer::run_begin);
     }
     trains_.begin_steps();
-    timer_.forget();
+    session_.timer().forget();
     if (options_.resume_from) return;
-    for (Observer* observer : observers_) {
-      observer->data_opened(record_.data.train_samples, record_.data.eval_samples);
-    }
+    session_.tell(&Observer::data_opened, record_.data.train_samples, record_.data.eval_samples);
   }
 
   void train_epoch() {
@@ -79,24 +80,21 @@ class Loop {
     // write it then.
     if (totals.steps == 0) {
       stop_if_asked();
-      for (Observer* observer : observers_) observer->epoch_begin(state_.epoch);
+      session_.tell(&Observer::epoch_begin, state_.epoch);
     }
     while (totals.steps < steps_per_epoch_) {
-      if (options_.max_seconds > 0 && now() >= options_.max_seconds) {
+      if (tier_.max_seconds > 0 && now() >= tier_.max_seconds) {
         end(StopReason::kTimeLimit,
-            fmt::format("the tier's limit of {} s ran out", options_.max_seconds));
+            fmt::format("the tier's limit of {} s ran out", tier_.max_seconds));
         return;
       }
       const StepRecord step = one_step();
-      const std::string trouble = non_finite_loss(step);
-      if (!trouble.empty()) {
-        end(StopReason::kNonFinite, trouble);
-        return;
-      }
+      ended_ = session_.diverged(step);
+      if (ended_) return;
       stop_if_asked();
-      if (now() - saved_at_ >= options_.checkpoint_seconds) save();
+      if (now() - saved_at_ >= tier_.checkpoint_seconds) save();
     }
-    for (Observer* observer : observers_) observer->epoch_end(state_.epoch);
+    session_.tell(&Observer::epoch_end, state_.epoch);
   }
 
   void stop_if_asked() {
@@ -106,34 +104,32 @@ class Loop {
   }
 
   StepRecord one_step() {
-    StepRecord step = timer_.time_step(trains_, start_ - seconds_before_);
+    StepRecord step = session_.timer().time_step(trains_, start_ - seconds_before_);
     step.step = ++state_.steps;
     step.epoch = state_.epoch;
     state_.samples += step.samples;
     state_.totals.add(step);
     record_.steps = state_.steps;
-    for (Observer* observer : observers_) observer->step(step);
+    session_.tell(&Observer::step, step);
     return step;
   }
 
   void evaluate_epoch() {
     const double trained = now();
-    if (const auto memory = workload_.memory()) record_.peak_memory_bytes = memory->peak;
-    for (Observer* observer : observers_) observer->evaluation_begin(state_.epoch);
+    note_peak_memory();
+    session_.tell(&Observer::evaluation_begin, state_.epoch);
     const Quality quality = evaluate(trained);
-    timer_.forget();
-    for (Observer* observer : observers_) {
-      observer->evaluated(quality, {"", state_.epoch, state_.samples});
-    }
+    session_.timer().forget();
+    session_.tell(&Observer::evaluated, quality, EvaluationPoint{"", state_.epoch, state_.samples});
     record_.quality = state_.quality = quality;
     const double evaluated = now();
     note_epoch(quality, trained - epoch_start_, evaluated - trained);
-    if (quality_passed(quality, options_.target).value_or(false)) {
+    if (quality_passed(quality, options_.quality_target).value_or(false)) {
       target_reached_ = true;
       end(StopReason::kCompleted, "");
-    } else if (state_.epoch >= options_.max_epochs) {
+    } else if (state_.epoch >= tier_.max_epochs) {
       end(StopReason::kTargetMissed,
-          "the target was not reached in " + format_count(options_.max_epochs, "epoch"));
+          "the target was not reached in " + format_count(tier_.max_epochs, "epoch"));
     } else {
       ++state_.epoch;
       state_.totals = {};
@@ -189,14 +185,17 @@ class Loop {
 
   void end(StopReason reason, std::string detail) {
     ended_ = true;
-    record_.stop = reason;
-    record_.stop_detail = std::move(detail);
+    session_.end(reason, std::move(detail));
+  }
+
+  void note_peak_memory() {
+    if (const auto memory = workload_.memory()) record_.peak_memory_bytes = memory->peak;
   }
 
   void report() {
     record_.training = TrainingReport{};
     TrainingReport& report = *record_.training;
-    report.max_epochs = options_.max_epochs;
+    report.max_epochs = tier_.max_epochs;
     report.steps = state_.steps;
     report.samples = state_.samples;
     report.seconds = now();
@@ -219,11 +218,11 @@ class Loop {
 
   Workload& workload_;
   Trains& trains_;
-  const TrainingOptions& options_;
-  const RunnerHooks& hooks_;
-  const std::vector<Observer*>& observers_;
-  StepTimer& timer_;
-  RunRecord& record_;
+  const ScenarioOptions& options_;
+  const Tier& tier_;
+  const SessionHooks& hooks_;
+  RunRecord record_;
+  Session session_;
   EpochState state_;
   MetricTable table_;
   double seconds_before_;  ///< on the clock before this process
@@ -235,11 +234,30 @@ class Loop {
   bool target_reached_ = false;
 };
 
+class EpochsScenario : public Scenario {
+ public:
+  using Scenario::Scenario;
+  void check(Workload& workload) const override { demand_of<Trains>(workload); }
+  RunRecord run(Workload& workload, WorkloadContext& context, const ScenarioOptions& options,
+                const SessionHooks& hooks, const std::vector<Observer*>& observers) const override {
+    return EpochLoop(workload, context, options, hooks, observers).run();
+  }
+};
+
 }  // namespace
 
-void train_to_target(Workload& workload, const TrainingOptions& options, const RunnerHooks& hooks,
-                     const std::vector<Observer*>& observers, StepTimer& timer, RunRecord& record) {
-  Loop(workload, options, hooks, observers, timer, record).run();
+std::unique_ptr<Scenario> epochs_scenario() {
+  ScenarioInfo info{.name = "epochs",
+                    .summary = "epochs of training until the quality target is reached",
+                    .unit = "epoch",
+                    .metric = "time.epoch",
+                    .to_target = true,
+                    .gives = MetricTable::of_steps(),
+                    .reads = {"max_epochs", "checkpoint_seconds"},
+                    .needs = {"max_epochs"}};
+  info.gives.insert(info.gives.end(), {"time.epoch", "time.evaluation", "time.elapsed",
+                                       "time.to-quality", "epochs.to-quality", "quality."});
+  return std::make_unique<EpochsScenario>(std::move(info));
 }
 
 }  // namespace harness

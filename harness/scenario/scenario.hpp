@@ -1,0 +1,68 @@
+// Who owns the loop of a run: one small class for each way, found by its name.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/base/metric.hpp"
+#include "harness/scenario/session.hpp"
+#include "harness/workload/rules.hpp"
+#include "harness/workload/scenario_info.hpp"
+
+namespace harness {
+
+struct ScenarioOptions {
+  Tier tier{};  ///< as it will be: its lengths, and in `more` all keys of the scenario
+  std::optional<double> quality_target{};
+  bool evaluate = true;
+  /// Of a run that trains to a target; its last Resumption is this one.
+  std::optional<EpochState> resume_from{};
+};
+
+struct RunRecord : SessionRecord {
+  std::vector<Metric> metrics{};     ///< not yet summarised
+  std::optional<Quality> quality{};  ///< as last evaluated
+  std::optional<TrainingReport> training{};
+  std::optional<double> peak_memory_bytes{};  ///< of the steps; what evaluating takes is left out
+  bool recording_broke_off = false;  ///< the last step that was recorded did not come to its end
+};
+
+class Scenario {
+ public:
+  explicit Scenario(ScenarioInfo info) : info_(std::move(info)) {}
+  virtual ~Scenario() = default;
+
+  const ScenarioInfo& info() const { return info_; }
+  /// Throws Error where the workload cannot do what is asked of it here.
+  virtual void check(Workload& workload) const = 0;
+  /// Runs the workload once: prepares it, warms it up, times it. Errors before the first step
+  /// propagate; from then on every outcome is a record. Prints nothing.
+  virtual RunRecord run(Workload& workload, WorkloadContext& context,
+                        const ScenarioOptions& options, const SessionHooks& hooks,
+                        const std::vector<Observer*>& observers) const = 0;
+
+ protected:
+  /// For check().
+  template <class Capability>
+  void demand_of(Workload& workload) const {
+    demand<Capability>(workload, "scenario '" + info_.name + "'");
+  }
+
+ private:
+  ScenarioInfo info_;
+};
+
+/// Throws Error with the nearest names when there is no such scenario.
+const Scenario& find_scenario(const std::string& name);
+/// All there are.
+const ScenarioInfos& scenario_infos();
+
+/// The registration line of a scenario outside of this folder. Throws std::logic_error for a name
+/// that is taken.
+struct RegisterScenario {
+  explicit RegisterScenario(std::unique_ptr<Scenario> scenario);
+};
+
+}  // namespace harness
