@@ -193,7 +193,7 @@ GateReport gate_results(const Side& baseline, const Side& candidate, const GateR
   find_differences(first, candidate.runs.front(), paired, report);
   if (!report.forbidding.empty()) return report;
   const std::vector<GateColumn> columns =
-      gate_columns(baseline, candidate, rules.of_workload(first.rules.workload), paired);
+      gate_columns(baseline, candidate, rules.of(first), paired);
   if (columns.empty()) throw Error("gate", "there is no metric to judge", "see rules/gate.json");
   if (paired) {
     const CampaignDecision found = judge_pairs(columns, rules.options, report);

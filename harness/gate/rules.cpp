@@ -10,6 +10,7 @@
 #include "harness/base/json_reader.hpp"
 #include "harness/base/text.hpp"
 #include "harness/result/schema.hpp"
+#include "harness/scenario/scenario.hpp"
 
 namespace harness {
 namespace {
@@ -39,9 +40,13 @@ std::vector<GatedMetric> metrics_from(const json& list, const std::string& file)
 
 }  // namespace
 
-const std::vector<GatedMetric>& GateRules::of_workload(const std::string& name) const {
-  const auto found = workloads.find(name);
-  return found == workloads.end() ? metrics : found->second;
+std::vector<GatedMetric> GateRules::of(const Result& run) const {
+  const auto found = workloads.find(run.rules.workload);
+  std::vector<GatedMetric> gated = found == workloads.end() ? metrics : found->second;
+  for (GatedMetric& metric : gated) {
+    if (metric.tag == "time.unit") metric.tag = find_scenario(run.rules.scenario).info().metric;
+  }
+  return gated;
 }
 
 GateRules load_gate_rules(const std::filesystem::path& home) {

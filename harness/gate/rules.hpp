@@ -9,12 +9,13 @@
 
 #include "harness/gate/decision.hpp"
 #include "harness/gate/report.hpp"
+#include "harness/result/result.hpp"
 
 namespace harness {
 
 struct GatedMetric {
   /// A metric of the result, by the median of its samples; or memory.peak, quality.value (what the
-  /// last evaluation gave) or time.wall (of a command).
+  /// last evaluation gave), time.wall (of a command) or time.unit (what the scenario times).
   std::string tag{};
   double margin = 0.015;
   GateGroup group = GateGroup::kPerformance;
@@ -28,7 +29,8 @@ struct GateRules {
   GatedMetric command_metric{};  ///< wall time
   std::map<std::string, std::vector<GatedMetric>> workloads{};
 
-  const std::vector<GatedMetric>& of_workload(const std::string& name) const;
+  /// Those of runs like this one. Throws Error for a scenario that there is none of.
+  std::vector<GatedMetric> of(const Result& run) const;
 };
 
 /// Reads rules/gate.json below `home` and checks it against rules/gate.schema.json. Throws Error.

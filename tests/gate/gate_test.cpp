@@ -371,8 +371,16 @@ TEST_CASE("text from files cannot drive what shows the report", "[gate]") {
 TEST_CASE("the gate's rules are read and checked", "[gate]") {
   const GateRules rules = load_gate_rules(home_folder());
   CHECK(rules.options.confidence == 0.95);
-  CHECK(rules.of_workload("retinanet-train").front().tag == "time.step");
-  CHECK(rules.of_workload("retinanet-mini-train").front().tag == "time.epoch");
-  CHECK(rules.of_workload("of tomorrow").front().tag == "time.step");
+  const auto first_of = [&](const char* workload, const char* scenario) {
+    Result run;
+    run.rules.workload = workload;
+    run.rules.scenario = scenario;
+    return rules.of(run).front().tag;
+  };
+  CHECK(first_of("retinanet-train", "steps") == "time.step");
+  CHECK(first_of("retinanet-mini-train", "epochs") == "time.epoch");
+  CHECK(first_of("of tomorrow", "steps") == "time.step");
+  CHECK(first_of("of tomorrow", "epochs") == "time.epoch");
+  CHECK_THROWS_WITH(first_of("of tomorrow", "none"), Catch::Contains("scenario 'none': unknown"));
   CHECK(rules.command_metric.tag == "time.wall");
 }

@@ -1,5 +1,5 @@
 // End to end with a scenario that harness/ does not know (bursts.cpp): planned by its rules,
-// measured, written, validated and compared.
+// measured, written, validated, compared and gated by its own metric.
 #include <stdlib.h>
 
 #include <catch2/catch.hpp>
@@ -9,6 +9,7 @@
 #include "harness/base/files.hpp"
 #include "harness/check/checked_file.hpp"
 #include "harness/compare/comparison.hpp"
+#include "harness/gate/gate.hpp"
 #include "harness/measure/measure.hpp"
 #include "harness/result/result_file.hpp"
 #include "harness/workload/rules_file.hpp"
@@ -106,6 +107,10 @@ TEST_CASE("a scenario of one's own goes from its rules to a verdict", "[scenario
   CHECK(second.seeds.more == first.seeds.more);
   const Comparison comparison = compare_sides({{"a", {first}}, {"b", {second}}}, {});
   CHECK(comparison.differences.empty());
+  const GateReport report =
+      gate_results({"a", {first}}, {"b", {second}}, load_gate_rules(home.path()));
+  REQUIRE_FALSE(report.rows.empty());
+  CHECK(report.rows.front().tag == "time.burst");
 }
 
 TEST_CASE("lengths are counted in the scenario's own metric, up to its own limit", "[scenario]") {
