@@ -36,6 +36,11 @@ Options run_options() {
                   "--workload NAME [OPTIONS] | --from RESULT [OPTIONS] | --resume DIR");
   add_set_up_options(options);
   options
+      .add("scenario",
+           "how the workload is driven: steps or epochs; in place of the tier's way, which makes "
+           "the "
+           "division open",
+           "NAME")
       .add_integer("steps",
                    "time this many steps, in place of the tier's length; the division is then open",
                    1, kMostUnits)
@@ -127,6 +132,7 @@ std::optional<RunInvocation> parse_run_options(const Arguments& arguments) {
     request.workload = options.required("workload");
   }
   read_set_up(options, request);
+  override_with(request.scenario, options.text("scenario"));
   override_with(request.steps, options.integer("steps"));
   override_with(request.min_seconds, options.number("min-seconds"));
   override_with(request.division, options.text("division"));

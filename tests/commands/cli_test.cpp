@@ -87,6 +87,7 @@ TEST_CASE("a run leaves one valid result and its samples", "[cli]") {
   CHECK(result["notice"] == "Result not verified by MLCommons Association.");
   CHECK(result["status"]["state"] == "valid");
   CHECK(result["workload"]["division"] == "closed");
+  CHECK(result["workload"]["scenario"] == "steps");
   CHECK(losses(result).size() == 22);
   const std::vector<json> lines = lines_of(files_ending(out.path(), ".jsonl").at(0));
   CHECK(lines.front()["event"] == "start");

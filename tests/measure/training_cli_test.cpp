@@ -31,6 +31,7 @@ TEST_CASE("a series trains to its target, logs, and is valid", "[training][cli]"
   for (const json& result : results) {
     CHECK(result["status"]["state"] == "valid");
     CHECK(result["workload"]["division"] == "closed");
+    CHECK(result["workload"]["scenario"] == "epochs");
     CHECK(result["training"]["target_reached"] == true);
     CHECK(result["training"]["epochs"] == 4);
     CHECK(result["training"]["steps"] == 40);
@@ -75,6 +76,9 @@ TEST_CASE("targets and epochs that make no sense are refused", "[training][cli]"
   check_one_error(run_harness(training(out, {"--max-epochs", "0"})), 1, "--max-epochs 0");
   check_one_error(run_harness({"run", "--workload", "null", "--max-epochs", "3"}), 1,
                   "does not train to a target");
+  check_one_error(run_harness({"run", "--workload", "null", "--scenario", "epochs"}), 1,
+                  "--scenario epochs: tier 'quick' of 'null' does not serve it");
+  check_one_error(run_harness(training(out, {"--scenario", "step"})), 1, "did you mean steps?");
   const Outcome no_epochs = run_harness(training(out, {"--runs", "1", "--set", "epoch-steps=0"}));
   CHECK(no_epochs.code == 1);
   CHECK(error_lines(no_epochs) ==
