@@ -1,66 +1,31 @@
 #include "harness/cli/run_options.hpp"
 
-#include <limits>
+#include <algorithm>
 #include <set>
+#include <type_traits>
 
 #include "harness/base/text.hpp"
+#include "harness/plan/settings.hpp"
 #include "harness/result/result_file.hpp"
 
 namespace harness {
 
-void add_common_options(Options& options) {
-  options.add_integer("batch-size", "samples per step", 1, std::numeric_limits<std::int32_t>::max())
-      .add_integer("threads", "threads of the workload; default: the usable physical cores", 1,
-                   kMostThreads)
-      .add("cpus", "pin to these CPUs, e.g. 0-3,8", "LIST")
-      .add_integer("seed", "0 to 4294967295; default: by the rules", 0,
-                   std::numeric_limits<std::uint32_t>::max())
-      .add("data", "COCO-format folder instead of the default data", "DIR")
-      .add_list("set", "a setting of the workload; one option for each", "KEY=VALUE");
-}
-
-void add_set_up_options(Options& options) {
-  options.add("workload", "what to measure; 'harness list' shows all", "NAME")
-      .add("tier", "length of the run, e.g. quick, standard, submission; 'harness list' shows all",
-           "TIER")
-      .add("kernels", "reference, custom, or one by one: OPERATOR=custom,...", "SET")
-      .add("precision", "fp32 or bf16", "TYPE")
-      .add("allocator", "system or pooled", "NAME");
-  add_common_options(options);
-}
-
 namespace {
+
+const std::vector<SettingScope> kOfRun = {SettingScope::kCommon, SettingScope::kVariant,
+                                          SettingScope::kMeasurement, SettingScope::kRun};
 
 Options run_options() {
   Options options("run", "Measures a workload under its rules. Writes a result file for each run.",
                   "--workload NAME [OPTIONS] | --from RESULT [OPTIONS] | --resume DIR");
-  add_set_up_options(options);
+  add_settings(options, kOfRun);
   options
-      .add("scenario",
-           "how the workload is driven: steps or epochs; in place of the tier's way, which makes "
-           "the "
-           "division open",
-           "NAME")
-      .add_integer("steps",
-                   "time this many steps, in place of the tier's length; the division is then open",
-                   1, kMostUnits)
-      .add_number("min-seconds",
-                  "time steps until they add up to S seconds, in place of the tier's length; with "
-                  "--steps, until both are reached",
-                  "S", 0, kMostSeconds)
-      .add_integer("runs", "results in the series, each from a process of its own", 1, kMostRuns)
       .add_number("pause", "seconds to cool down before each further run of the series", "S", 0,
                   kMostPauseSeconds)
-      .add_integer("max-epochs", "train at most so long, where the tier trains to a target", 1,
-                   kMostEpochs)
-      .add("division", "closed refuses departures from the rules; open lists them", "NAME")
-      .add_number("quality-target", "another target than that of the rules; the division is open",
-                  "X", std::numeric_limits<double>::lowest(), std::numeric_limits<double>::max())
       .add("out", "folder for results and samples; default: a new one under runs/", "DIR")
       .add("resume", "go on with the series that was stopped or killed in this folder", "DIR")
       .add("from", "repeat the run of this result: its settings and seeds", "RESULT")
-      .add("strict", "exit 3 when the machine's state makes the result doubtful")
-      .add("dry-run", "prove that everything is in place: 3 steps, status dry-run");
+      .add("strict", "exit 3 when the machine's state makes the result doubtful");
   add_formats(options,
               "print the result file's JSON in place of the summary; of a series an array, one "
               "result after the other",
@@ -71,41 +36,97 @@ Options run_options() {
   return options;
 }
 
-template <class T>
-void override_with(std::optional<T>& field, const std::optional<T>& value) {
-  if (value) field = value;
+void add(Options& options, const Setting& setting) {
+  const std::string name = setting.option();
+  switch (setting.kind) {
+    case SettingKind::kText:
+      options.add(name, setting.summary, setting.value_name);
+      break;
+    case SettingKind::kInteger:
+      options.add_integer(name, setting.summary, static_cast<std::int64_t>(setting.low),
+                          static_cast<std::int64_t>(setting.high));
+      break;
+    case SettingKind::kNumber:
+      options.add_number(name, setting.summary, setting.value_name, setting.low, setting.high);
+      break;
+    case SettingKind::kList:
+      options.add_list(name, setting.summary, setting.value_name);
+      break;
+    case SettingKind::kFlag:
+      options.add(name, setting.summary);
+      break;
+  }
+}
+
+/// The values of a list of KEY=VALUE.
+void append_list(const std::vector<std::string>& given, const Setting& setting,
+                 RunRequest& request) {
+  std::set<std::string> keys;
+  for (const std::string& item : given) {
+    const std::string key = item.substr(0, item.find('='));
+    if (!keys.insert(key).second) {
+      throw Error("--" + setting.option() + " " + printable(item),
+                  "'" + printable(key) + "' is given twice", "leave one of them out");
+    }
+    request[setting.name].push_back(item);
+  }
+}
+
+void read(const Options& options, const Setting& setting, RunRequest& request) {
+  const std::string name = setting.option();
+  const auto take = [&](const auto& value) {
+    if (value) request[setting.name] = *value;
+  };
+  switch (setting.kind) {
+    case SettingKind::kText:
+      return take(options.text(name));
+    case SettingKind::kInteger:
+      return take(options.integer(name));
+    case SettingKind::kNumber:
+      return take(options.number(name));
+    case SettingKind::kList:
+      return append_list(options.texts(name), setting, request);
+    case SettingKind::kFlag:
+      if (options.flag(name)) request[setting.name] = true;
+  }
+}
+
+/// Calls `use` with each setting of the table whose scope, or name, is among `wanted`.
+template <class Wanted, class Use>
+void for_settings(const std::vector<Wanted>& wanted, const Use& use) {
+  for (const auto& setting : SettingTable::instance().list()) {
+    const bool chosen = std::any_of(wanted.begin(), wanted.end(), [&](const Wanted& one) {
+      if constexpr (std::is_same_v<Wanted, SettingScope>)
+        return setting->scope == one;
+      else
+        return setting->name == one;
+    });
+    if (chosen) use(*setting);
+  }
 }
 
 }  // namespace
 
-std::vector<std::string> settings_given(const Options& options) {
-  std::set<std::string> keys;
-  std::vector<std::string> settings = options.texts("set");
-  for (const std::string& setting : settings) {
-    const std::string key = setting.substr(0, setting.find('='));
-    if (!keys.insert(key).second) {
-      throw Error("--set " + printable(setting), "'" + printable(key) + "' is given twice",
-                  "leave one of them out");
-    }
-  }
-  return settings;
+void add_settings(Options& options, const std::vector<SettingScope>& scopes) {
+  for_settings(scopes, [&](const Setting& setting) { add(options, setting); });
 }
 
-void read_common(const Options& options, RunRequest& request) {
-  override_with(request.batch_size, options.integer("batch-size"));
-  override_with(request.threads, options.integer("threads"));
-  override_with(request.cpus, options.text("cpus"));
-  override_with(request.seed, options.integer("seed"));
-  override_with(request.data, options.text("data"));
-  for (const std::string& setting : settings_given(options)) request.set.push_back(setting);
+void add_settings(Options& options, const std::vector<std::string>& names) {
+  for_settings(names, [&](const Setting& setting) { add(options, setting); });
 }
 
-void read_set_up(const Options& options, RunRequest& request) {
-  override_with(request.tier, options.text("tier"));
-  override_with(request.kernels, options.text("kernels"));
-  override_with(request.precision, options.text("precision"));
-  override_with(request.allocator, options.text("allocator"));
-  read_common(options, request);
+void read_settings(const Options& options, const std::vector<SettingScope>& scopes,
+                   RunRequest& request) {
+  for_settings(scopes, [&](const Setting& setting) { read(options, setting, request); });
+}
+
+void read_settings(const Options& options, const std::vector<std::string>& names,
+                   RunRequest& request) {
+  for_settings(names, [&](const Setting& setting) { read(options, setting, request); });
+}
+
+void require_workload(const Options& options, const RunRequest& request) {
+  if (request.text("rules").empty()) options.required("workload");
 }
 
 std::optional<RunInvocation> parse_run_options(const Arguments& arguments) {
@@ -123,23 +144,15 @@ std::optional<RunInvocation> parse_run_options(const Arguments& arguments) {
   }
   if (const auto from = options.text("from")) {
     request = request_from_result(read_result_file(*from));
-    if (const auto workload = options.text("workload"); workload && *workload != request.workload) {
+    const std::string own = request.text("workload");
+    if (const auto workload = options.text("workload"); workload && *workload != own) {
       throw Error("--workload " + printable(*workload),
-                  "the result given with --from is of '" + printable(request.workload) + "'",
+                  "the result given with --from is of '" + printable(own) + "'",
                   "leave --workload out");
     }
-  } else {
-    request.workload = options.required("workload");
   }
-  read_set_up(options, request);
-  override_with(request.scenario, options.text("scenario"));
-  override_with(request.steps, options.integer("steps"));
-  override_with(request.min_seconds, options.number("min-seconds"));
-  override_with(request.division, options.text("division"));
-  override_with(request.max_epochs, options.integer("max-epochs"));
-  override_with(request.runs, options.integer("runs"));
-  override_with(request.quality_target, options.number("quality-target"));
-  request.dry_run = request.dry_run || options.flag("dry-run");
+  read_settings(options, kOfRun, request);
+  if (request.text("workload").empty()) require_workload(options, request);
   if (const auto out = options.text("out")) invocation.out = *out;
   invocation.strict = options.flag("strict");
   invocation.format = chosen_format(options);

@@ -4,9 +4,12 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "harness/cli/options.hpp"
 #include "harness/plan/plan.hpp"
+#include "harness/result/setting.hpp"
 
 namespace harness {
 
@@ -20,18 +23,17 @@ struct RunInvocation {
   std::vector<std::string> command_line{};
 };
 
-/// Batch, threads, CPUs, seed, data, settings: what is the same for all variants of a stack.
-void add_common_options(Options& options);
-/// What was not given stays as it is.
-void read_common(const Options& options, RunRequest& request);
-
-/// What is measured and how: the common options, workload, tier, kernels, precision, allocator.
-void add_set_up_options(Options& options);
-/// All of these but the workload; what was not given stays as it is.
-void read_set_up(const Options& options, RunRequest& request);
-
-/// The values of --set. Throws Error when a key is given twice.
-std::vector<std::string> settings_given(const Options& options);
+/// The options of the settings that can be given there (result/setting.hpp).
+void add_settings(Options& options, const std::vector<SettingScope>& scopes);
+/// Their values; what was not given stays as it is. Throws Error for a --set given twice.
+void read_settings(const Options& options, const std::vector<SettingScope>& scopes,
+                   RunRequest& request);
+/// The same for single settings, by name.
+void add_settings(Options& options, const std::vector<std::string>& names);
+void read_settings(const Options& options, const std::vector<std::string>& names,
+                   RunRequest& request);
+/// Throws Error where neither a workload nor rules, which name one, were given.
+void require_workload(const Options& options, const RunRequest& request);
 
 /// Longer pauses between runs are mistakes.
 inline constexpr double kMostPauseSeconds = 86'400;

@@ -16,19 +16,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
+const std::vector<SettingScope> kSettings = {SettingScope::kCommon};
+
 Options ablate_options() {
   Options options(
       "ablate",
       "Measures what each optimisation of a workload brings. The variants of its rules take turns "
       "in one process, round after round. Each ratio compares turns of the same round.",
       "--workload NAME [OPTIONS]");
-  options.add("workload", "what to measure; 'harness list' shows all", "NAME")
+  add_settings(options, kSettings);
+  options
       .add_integer("rounds", "timed rounds; 6 give an interval; default: by the rules", 1,
                    kMostRounds)
       .add("variants",
-           "only these variants, e.g. pooled,bf16; 'x first' then means the first of them", "LIST");
-  add_common_options(options);
-  options
+           "only these variants, e.g. pooled,bf16; 'x first' then means the first of them", "LIST")
       .add("out",
            "a .json file that is not there yet, or a folder, which is made if missing; default: a "
            "new folder under runs/",
@@ -44,8 +45,8 @@ Options ablate_options() {
 
 AblationRequest request_from(const Options& options) {
   AblationRequest request;
-  request.common.workload = options.required("workload");
-  read_common(options, request.common);
+  read_settings(options, kSettings, request.common);
+  require_workload(options, request.common);
   request.rounds = options.integer("rounds");
   if (const auto variants = options.text("variants")) request.variants = split(*variants, ',');
   return request;

@@ -12,6 +12,7 @@
 #include "harness/commands/command.hpp"
 #include "harness/measure/profile_file.hpp"
 #include "harness/measure/replay_session.hpp"
+#include "harness/plan/settings.hpp"
 #include "harness/profile/advice.hpp"
 #include "harness/report/common_text.hpp"
 #include "harness/report/text/advice_text.hpp"
@@ -78,14 +79,11 @@ void note_differences(const Ablation& ablation, const Profile& profile, const st
 std::vector<AdvisedChange> possible_changes(const RunPlan& plan) {
   const WorkloadInfo& info = plan.workload->info;
   std::vector<AdvisedChange> changes;
-  const auto offer = [&](const char* setting, const std::vector<std::string>& values,
-                         const std::string& present) {
+  for (const auto& [setting, values] : info.offers) {
     for (const std::string& value : values) {
-      if (value != present) changes.push_back({setting, value});
+      if (plan.effective.value(setting, "") != value) changes.push_back({setting, value});
     }
-  };
-  offer("allocator", info.allocators, plan.context.allocator);
-  offer("precision", info.precisions, plan.context.precision);
+  }
   for (const OperatorInfo& one : info.operators) {
     const auto present = plan.context.kernels.find(one.name);
     for (const ImplementationInfo& implementation : one.implementations) {
@@ -153,7 +151,7 @@ AdviceFacts facts_of(const Profile& profile, RunPlan& plan, const RunRequest& re
   facts.precision = plan.context.precision;
   facts.threads = plan.context.threads;
   RunRequest by_default = request;
-  by_default.threads.reset();
+  by_default.settings.erase("threads");
   facts.usable_cores = make_plan(by_default, home_folder()).context.threads;
   facts.possible = possible_changes(plan);
   const double overhead = profile.overhead ? std::max(profile.overhead->center, 1.0) : 1.0;

@@ -52,8 +52,7 @@ json to_json(const WorkloadInfo& info, const Rules& rules) {
   return {{"name", info.name},
           {"summary", info.summary},
           {"variants", variants},
-          {"precisions", info.precisions},
-          {"allocators", info.allocators},
+          {"offers", info.offers},
           {"takes_data", info.uses_data},
           {"settings", settings},
           {"operators", operators},
@@ -77,11 +76,13 @@ void print_workload(const WorkloadInfo& info, const Rules& rules) {
                   (tier.unavailable.empty() ? "" : " (not available: " + tier.unavailable + ")") +
                   (name == rules.default_tier ? " (default)" : ""));
   }
-  const auto fallback = [&](const char* key) {
-    return " (default " + rules.defaults.at(key) + ")";
+  const auto fallback = [&](const std::string& key) {
+    const auto found = rules.defaults.find(key);
+    return found == rules.defaults.end() ? "" : " (default " + found->second + ")";
   };
-  print_row("--precision", 18, join(info.precisions, "|") + fallback("precision"));
-  print_row("--allocator", 18, join(info.allocators, "|") + fallback("allocator"));
+  for (const auto& [setting, values] : info.offers) {
+    print_row("--" + setting, 18, join(values, "|") + fallback(setting));
+  }
   if (info.uses_data) print_row("--data DIR", 18, "pictures in COCO format");
   std::vector<std::string> operators;
   for (const OperatorInfo& item : info.operators) operators.push_back(item.name);
@@ -99,7 +100,9 @@ void print_workload(const WorkloadInfo& info, const Rules& rules) {
     print_row("ablation", 18, join(names, ", "));
   }
   print_row("rules", 18,
-            fmt::format("{} version {}: {}", rules.file, rules.version, rules.summary));
+            rules.file.empty()
+                ? rules.summary
+                : fmt::format("{} version {}: {}", rules.file, rules.version, rules.summary));
   print_out("\n");
 }
 
@@ -145,10 +148,19 @@ Listing only(const std::string& name, const Listing& all) {
               did_you_mean(name, names));
 }
 
+/// Without a file there is --rules.
+Rules rules_of(const WorkloadInfo& info, const std::filesystem::path& home) {
+  if (std::filesystem::exists(home / rules_file_of(info.name)))
+    return load_rules(home, info.name, scenario_infos());
+  Rules none;
+  none.summary = "none here: give them with --rules FILE";
+  return none;
+}
+
 void print_json(const Listing& listing, const std::filesystem::path& home) {
   json workloads = json::array();
   for (const WorkloadInfo* info : listing.workloads) {
-    workloads.push_back(to_json(*info, load_rules(home, info->name, scenario_infos())));
+    workloads.push_back(to_json(*info, rules_of(*info, home)));
   }
   json kernels = json::array();
   for (const auto& [name, info] : listing.kernels) kernels.push_back(to_json(*info));
@@ -158,7 +170,7 @@ void print_json(const Listing& listing, const std::filesystem::path& home) {
 void print_text(const Listing& listing, const std::filesystem::path& home) {
   if (!listing.workloads.empty()) print_out("WORKLOADS (harness run --workload NAME)\n\n");
   for (const WorkloadInfo* info : listing.workloads) {
-    print_workload(*info, load_rules(home, info->name, scenario_infos()));
+    print_workload(*info, rules_of(*info, home));
   }
   if (!listing.kernels.empty()) print_out("KERNELS (--kernels OPERATOR=IMPLEMENTATION)\n\n");
   for (const auto& [name, info] : listing.kernels) print_kernel(*info);

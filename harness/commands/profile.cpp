@@ -23,13 +23,16 @@ constexpr std::int64_t kDefaultSteps = 3;
 constexpr std::int64_t kMostSteps = 100;
 constexpr std::int64_t kWarmupSteps = 2;
 
+const std::vector<SettingScope> kSettings = {SettingScope::kCommon, SettingScope::kVariant,
+                                             SettingScope::kMeasurement};
+
 Options profile_options() {
   Options options("profile",
                   "Looks into the steps of a workload. Shows which operators took the time, which "
                   "primitives ran for them, and where the memory went. Recorded steps and plain "
                   "ones take turns: the plain ones tell what recording costs.",
                   "--workload NAME [OPTIONS]");
-  add_set_up_options(options);
+  add_settings(options, kSettings);
   options
       .add_integer("steps", "recorded steps, and as many plain ones between them; default: 3", 1,
                    kMostSteps)
@@ -43,8 +46,8 @@ Options profile_options() {
 
 RunPlan plan_profile(const Options& options) {
   RunRequest request;
-  request.workload = options.required("workload");
-  read_set_up(options, request);
+  read_settings(options, kSettings, request);
+  require_workload(options, request);
   RunPlan plan = make_plan(request, home_folder());
   if (plan.scenario != &find_scenario("steps")) {
     throw Error("--tier " + plan.tier_name,

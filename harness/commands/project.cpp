@@ -14,6 +14,7 @@
 #include "harness/commands/command.hpp"
 #include "harness/measure/profile_file.hpp"
 #include "harness/measure/replay_session.hpp"
+#include "harness/plan/settings.hpp"
 #include "harness/profile/benchdnn.hpp"
 #include "harness/report/text/projection_text.hpp"
 #include "harness/system/capture.hpp"
@@ -64,10 +65,10 @@ RunRequest request_of(const Profile& profile, const std::vector<std::string>& se
     }
     if (!changes.emplace(key, value).second) throw Error(option, key + " is given twice");
     if (key == "precision") {
-      request.precision = value;
+      request[key] = value;
       continue;
     }
-    (key == "threads" ? request.threads : request.batch_size) =
+    request[key == "threads" ? key : "batch_size"] =
         integer_in(option, value, 1, std::numeric_limits<std::int32_t>::max());
   }
   fit_to_machine(request, changes.count("threads") > 0, notes);

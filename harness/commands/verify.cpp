@@ -7,7 +7,7 @@
 #include "harness/base/json_reader.hpp"
 #include "harness/base/print.hpp"
 #include "harness/base/text.hpp"
-#include "harness/cli/options.hpp"
+#include "harness/cli/run_options.hpp"
 #include "harness/commands/command.hpp"
 #include "harness/plan/plan.hpp"
 #include "harness/report/common_text.hpp"
@@ -18,6 +18,7 @@
 namespace harness {
 namespace {
 
+const std::vector<std::string> kSettings = {"kernels", "precision", "threads"};
 constexpr std::size_t kLargestGoldenFile = 64 << 20;
 
 const WorkloadEntry& workload_for(const std::string& file) {
@@ -50,20 +51,16 @@ ExitCode verify_command(const Arguments& arguments) {
   Options options(
       "verify", "Checks the model and its kernels against golden data, one line for each quantity.",
       "--golden FILE [OPTIONS]");
+  add_settings(options, kSettings);
   options.add("golden", "golden data, as in tests/golden/", "FILE")
-      .add("kernels", "as for run; default: by the workload's rules", "SET")
-      .add("precision", "fp32 or bf16", "TYPE")
-      .add_integer("threads", "threads to compute with", 1, kMostThreads)
       .example("harness verify --golden FILE.json --kernels custom")
       .exits({ExitCode::kOk, ExitCode::kUsage, ExitCode::kAborted, ExitCode::kInvalid});
   if (!options.parse(arguments)) return ExitCode::kOk;
   const std::string golden = options.required("golden");
   const WorkloadEntry& entry = workload_for(golden);
   RunRequest request;
-  request.workload = entry.info.name;
-  request.kernels = options.text("kernels");
-  request.precision = options.text("precision");
-  request.threads = options.integer("threads");
+  read_settings(options, kSettings, request);
+  request["workload"] = entry.info.name;
   RunPlan plan = make_plan(request, home_folder());
   install_interrupt_handlers();
   const StopMessage message("stopping as soon as the checks in progress allow it");

@@ -1,5 +1,7 @@
 #include "harness/compare/set_up.hpp"
 
+#include <algorithm>
+#include <array>
 #include <vector>
 
 #include "harness/base/text.hpp"
@@ -23,19 +25,29 @@ std::string weights_of(const Result& run) {
   return list.empty() ? "none" : join(list, ", ");
 }
 
+/// Whether the setting `key` of the workload names a file that stands, hashed, among the weights.
+bool is_known_by_hash(const Result& run, const std::string& key) {
+  return std::any_of(run.weights.begin(), run.weights.end(),
+                     [&](const Artifact& file) { return file.name == key && file.sha256; });
+}
+
 }  // namespace
 
 std::map<std::string, std::string> set_up_of(const Result& run) {
   std::map<std::string, std::string> facts;
   const json& effective = run.settings.effective;
-  for (const char* key : {"tier", "batch_size", "threads", "cpus", "precision", "allocator",
-                          "max_epochs", "quality_target"}) {
-    facts[key] = shown(effective.value(key, json()));
+  for (const auto& setting : SettingTable::instance().list()) {
+    if (setting->part == SetUpPart::kExempt) continue;
+    facts[setting->name] = shown(effective.value(setting->name, setting->standard));
   }
+  for (const auto& [name, value] : effective.items()) {
+    if (SettingTable::instance().find(name) == nullptr) facts[name] = shown(value);
+  }
+  facts.erase("set");
   facts["scenario"] = printable(run.rules.scenario, 80);
   const json settings = effective.value("set", json::object());
   for (const auto& [key, value] : settings.items()) {
-    facts["set " + key] = shown(value);
+    if (!is_known_by_hash(run, key)) facts["set " + key] = shown(value);
   }
   facts["kernels"] = kernels_text(run.kernels);
   facts["data"] = run.dataset ? run.dataset->sha256.value_or("unknown") : "none";
@@ -47,12 +59,27 @@ std::map<std::string, std::string> set_up_of(const Result& run) {
   system("processor", "/cpu/model_name");
   system("usable cores", "/limits/usable_cores");
   system("governor", "/cpu/governor");
-  system("LibTorch", "/software/libtorch");
-  system("oneDNN", "/software/onednn");
   system("compiler", "/build/compiler");
+  const json software = run.system.value("software", json::object());
+  for (const auto& [name, value] : software.items()) {
+    facts["software " + printable(name, 40)] = shown(value);
+  }
   facts["weights"] = weights_of(run);
   facts["commit"] = run.identity.git_commit + (run.identity.git_dirty ? ", modified" : "");
   return facts;
+}
+
+SetUpPart part_of(const std::string& fact) {
+  if (fact == "data") return SetUpPart::kAlways;  // by its hash: the setting is a path
+  if (const Setting* setting = SettingTable::instance().find(fact)) return setting->part;
+  constexpr std::array kChosen = {"usable cores", "governor"};
+  constexpr std::array kExempt = {"commit", "compiler", "processor"};
+  const auto among = [&](const auto& names) {
+    return std::find(names.begin(), names.end(), fact) != names.end();
+  };
+  if (among(kExempt)) return SetUpPart::kExempt;
+  if (among(kChosen) || fact.starts_with("software ")) return SetUpPart::kChosen;
+  return SetUpPart::kAlways;
 }
 
 }  // namespace harness

@@ -6,8 +6,8 @@
 
 namespace harness {
 
-/// Reports how the sides differ and which differences forbid a comparison. `interleaved` sides may
-/// differ in kernels, precision, allocator, threads and CPUs: two commands serve to compare these.
+/// Reports how the sides differ and which differences forbid a comparison. Those of `interleaved`
+/// sides were made on purpose where a person may choose (SetUpPart::kChosen).
 void find_differences(const Result& baseline, const Result& candidate, bool interleaved,
                       GateReport& report);
 

@@ -41,20 +41,21 @@ Profile read_profile(const std::string& file) {
 }
 
 void fit_to_machine(RunRequest& request, bool threads_asked, std::vector<std::string>& notes) {
-  if (request.cpus) {
-    const std::vector<int> wanted = parse_cpu_list(*request.cpus);
+  if (const std::string cpus = request.text("cpus"); !cpus.empty()) {
+    const std::vector<int> wanted = parse_cpu_list(cpus);
     const std::vector<int> allowed = allowed_cpus();
     if (!std::includes(allowed.begin(), allowed.end(), wanted.begin(), wanted.end())) {
-      notes.push_back("the profile was pinned to CPUs " + *request.cpus +
+      notes.push_back("the profile was pinned to CPUs " + cpus +
                       ", which are not all here: nothing is pinned");
-      request.cpus.reset();
+      request.settings.erase("cpus");
     }
   }
   const std::int64_t usable = usable_cpus().count;
-  if (threads_asked || !request.threads || *request.threads <= usable) return;
-  notes.push_back("the profile used " + std::to_string(*request.threads) + " threads; here " +
+  const std::int64_t threads = request.settings.value("threads", std::int64_t{0});
+  if (threads_asked || threads <= usable) return;
+  notes.push_back("the profile used " + std::to_string(threads) + " threads; here " +
                   std::to_string(usable) + " run at once, and that many are used");
-  request.threads = usable;
+  request["threads"] = usable;
 }
 
 void note_doubts(const Profile& profile, std::vector<std::string>& notes) {

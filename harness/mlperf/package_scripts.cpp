@@ -6,14 +6,15 @@
 #include <vector>
 
 #include "harness/base/text.hpp"
-#include "harness/plan/plan.hpp"
+#include "harness/plan/settings.hpp"
+#include "harness/result/setting.hpp"
 
 namespace harness {
 namespace {
 
 using nlohmann::json;
 
-std::string quoted(const std::string& text) {
+std::string shell_word(const std::string& text) {
   std::string out = "'";
   for (const char c : text) {
     if (c == '\'') {
@@ -36,25 +37,17 @@ std::string without_folders(const std::string& text) {
 /// The command that repeats the series; seeds come anew from the system.
 std::string command(const Result& result) {
   const RunRequest request = request_from_result(result);
-  std::vector<std::string> words = {"./quickstart run", "--workload", quoted(request.workload)};
-  const auto add = [&](const char* option, const std::optional<std::string>& value) {
-    if (!value) return;
-    words.emplace_back(option);
-    words.push_back(quoted(*value));
-  };
-  const auto add_number = [&](const char* option, const auto& value) {
-    if (value) add(option, fmt::format("{}", *value));
-  };
-  add("--tier", request.tier);
-  add("--kernels", request.kernels);
-  add("--precision", request.precision);
-  add("--allocator", request.allocator);
-  add_number("--batch-size", request.batch_size);
-  add_number("--threads", request.threads);
-  add_number("--quality-target", request.quality_target);
-  for (const std::string& setting : request.set) add("--set", without_folders(setting));
-  if (request.data) words.emplace_back("--data \"$DATA_DIR\"");
-  words.emplace_back("--runs 5");
+  std::vector<std::string> words = {"./quickstart run"};
+  for (const auto& setting : SettingTable::instance().list()) {
+    if (setting->name == "seed" || !request.settings.contains(setting->name)) continue;
+    const json& asked = request.settings.at(setting->name);
+    for (const json& value : asked.is_array() ? asked : json::array({asked})) {
+      std::string text = value.is_string() ? without_folders(value) : value.dump();
+      if (setting->name == "runs") text = "5";
+      words.push_back("--" + setting->option());
+      words.push_back(setting->name == "data" ? std::string("\"$DATA_DIR\"") : shell_word(text));
+    }
+  }
   return join(words, " ");
 }
 
@@ -106,10 +99,10 @@ void add_benchmark_folder(std::map<std::string, std::string>& files, const std::
           "cd \"${{HARNESS_HOME:?the source tree of harness}}\"\n"
           "[[ \"$(git rev-parse HEAD)\" == {} ]] || echo 'another commit than the runs had'\n"
           "./quickstart list\n",
-          quoted(commit)));
+          shell_word(commit)));
   files[here + "init_datasets.sh"] = script(
       mark, "The data are found or composed, and hashed, by every run before its clock starts.",
-      fmt::format("echo {}\n", quoted("data of the runs: " + data_text(result))));
+      fmt::format("echo {}\n", shell_word("data of the runs: " + data_text(result))));
   files[here + "run_and_time.sh"] = script(
       mark, "The five runs, one process each.",
       fmt::format("cd \"${{HARNESS_HOME:?the source tree of harness}}\"\n{}\n", command(result)));

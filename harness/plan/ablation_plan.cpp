@@ -8,8 +8,8 @@
 #include "harness/base/number.hpp"
 #include "harness/base/text.hpp"
 #include "harness/plan/division.hpp"
+#include "harness/result/setting.hpp"
 #include "harness/workload/ablation_rules.hpp"
-#include "harness/workload/rules_file.hpp"
 
 namespace harness {
 namespace {
@@ -58,17 +58,18 @@ RunRequest request_of(const RunRequest& common, const VariantSettings& settings)
   for (const auto& [name, implementation] : settings.kernels) {
     kernels.push_back(name + "=" + implementation);
   }
-  request.kernels = kernels.empty() ? "reference" : join(kernels, ",");
-  request.precision = settings.precision;
-  request.allocator = settings.allocator;
+  request["kernels"] = kernels.empty() ? "reference" : join(kernels, ",");
+  request["precision"] = settings.precision;
+  request["allocator"] = settings.allocator;
   return request;
 }
 
 json requested_settings(const AblationRequest& request, const RunPlan& plan) {
   json requested = plan.requested;
-  for (const char* of_variants : {"kernels", "precision", "allocator"})
-    requested.erase(of_variants);
-  if (!request.common.seed) requested.erase("seed");
+  for (const auto& setting : SettingTable::instance().list()) {
+    if (setting->scope == SettingScope::kVariant) requested.erase(setting->name);
+  }
+  if (!request.common.settings.contains("seed")) requested.erase("seed");
   if (request.rounds) requested["rounds"] = *request.rounds;
   if (!request.variants.empty()) requested["variants"] = join(request.variants, ",");
   return requested;
@@ -77,10 +78,11 @@ json requested_settings(const AblationRequest& request, const RunPlan& plan) {
 json effective_settings(const AblationPlan& plan) {
   json effective = json::object();
   const RunPlan& first = plan.variants.front().plan;
-  for (const char* key :
-       {"tier", "batch_size", "threads", "cpus", "seed", "data", "quality_target", "set"}) {
-    effective[key] = first.effective.at(key);
+  for (const auto& [name, value] : first.effective.items()) {
+    const Setting* setting = SettingTable::instance().find(name);
+    if (setting != nullptr && setting->scope == SettingScope::kCommon) effective[name] = value;
   }
+  for (const char* name : {"tier", "quality_target"}) effective[name] = first.effective.at(name);
   effective["warmup_rounds"] = plan.warmup_rounds;
   effective["rounds"] = plan.rounds;
   effective["steps_per_turn"] = plan.steps_per_turn;
@@ -90,11 +92,12 @@ json effective_settings(const AblationPlan& plan) {
 }  // namespace
 
 std::string missing_part(const VariantSettings& settings, const WorkloadInfo& info) {
-  if (!contains(info.allocators, settings.allocator)) {
-    return fmt::format("the workload has no allocator '{}' in this version", settings.allocator);
-  }
-  if (!contains(info.precisions, settings.precision)) {
-    return fmt::format("the workload has no precision '{}' in this version", settings.precision);
+  const std::map<std::string, std::string> wanted = {{"allocator", settings.allocator},
+                                                     {"precision", settings.precision}};
+  for (const auto& [name, value] : wanted) {
+    const auto offered = info.offers.find(name);
+    if (offered != info.offers.end() && contains(offered->second, value)) continue;
+    return fmt::format("the workload has no {} '{}' in this version", name, value);
   }
   for (const auto& [name, implementation] : settings.kernels) {
     std::string missing = missing_kernel(name, implementation, info);
@@ -104,8 +107,8 @@ std::string missing_part(const VariantSettings& settings, const WorkloadInfo& in
 }
 
 AblationPlan make_ablation_plan(const AblationRequest& request, const std::filesystem::path& home) {
-  const WorkloadInfo& info = WorkloadRegistry::instance().get(request.common.workload).info;
-  const Rules rules = load_rules(home, info.name, scenario_infos());
+  const Rules rules = rules_for(request.common, home);
+  const WorkloadInfo& info = WorkloadRegistry::instance().get(rules.workload).info;
   const AblationRule& rule = ablation_of(rules);
   check_names(request.variants, rule);
 
@@ -128,7 +131,7 @@ AblationPlan make_ablation_plan(const AblationRequest& request, const std::files
     RunPlan run = make_plan(request_of(common, variant.settings), home);
     run.context.planned_steps = (plan.warmup_rounds + plan.rounds) * plan.steps_per_turn;
     // Drawn once, where the rules leave it to chance.
-    common.seed = run.context.seeds.run;
+    common["seed"] = run.context.seeds.run;
     plan.variants.push_back({variant.name, variant.summary,
                              nearest_base(rule, variant.name, measured), std::move(run)});
     measured.push_back(variant.name);

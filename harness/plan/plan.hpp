@@ -17,34 +17,16 @@
 
 namespace harness {
 
-inline constexpr std::int64_t kMostRuns = 1000;
-inline constexpr std::int64_t kMostThreads = 1'000'000;  ///< as the schema of results has it
-inline constexpr std::int64_t kMostEpochs = 100'000;
-inline constexpr double kMostSeconds = 1e6;  ///< of timed steps
-
-/// Options as given; empty means "by the rules".
+/// What was asked for: by the names of the settings (result/setting.hpp), `set` as a list of
+/// KEY=VALUE. What is not there is left to the rules.
 struct RunRequest {
-  std::string workload{};
-  std::optional<std::string> tier{};
-  std::optional<std::string> scenario{};
-  std::optional<std::string> kernels{};
-  std::optional<std::string> precision{};
-  std::optional<std::string> allocator{};
-  std::optional<std::string> cpus{};
-  std::optional<std::string> data{};
-  std::optional<std::string> division{};
-  std::optional<std::int64_t> batch_size{};
-  std::optional<std::int64_t> threads{};
-  std::optional<std::int64_t> seed{};
-  std::optional<std::int64_t> runs{};
-  std::optional<std::int64_t> steps{};  ///< timed ones, in place of the tier's length
-  std::optional<double> min_seconds{};  ///< of timed steps, in place of the tier's length
-  std::optional<std::int64_t> max_epochs{};
-  std::optional<double> quality_target{};
-  std::vector<std::string> set{};  ///< KEY=VALUE
+  nlohmann::json settings = nlohmann::json::object();
   /// Drawn for this run of a series, in place of what `seed` and the rules say.
   std::optional<std::uint32_t> drawn_seed{};
-  bool dry_run = false;
+
+  nlohmann::json& operator[](const std::string& name) { return settings[name]; }
+  /// Of a text; empty where it was not asked for.
+  std::string text(const std::string& name) const { return settings.value(name, std::string()); }
 };
 
 struct RunPlan {
@@ -64,6 +46,9 @@ struct RunPlan {
   std::vector<Departure> departures{};  ///< those known before the run
 };
 
+/// The rules that were asked for: of a file, or those of the workload. Throws Error.
+Rules rules_for(const RunRequest& request, const std::filesystem::path& home);
+
 /// Throws Error, naming the option, for anything that cannot be run on this machine.
 RunPlan make_plan(const RunRequest& request, const std::filesystem::path& home);
 
@@ -72,8 +57,5 @@ RunPlan make_plan(const RunRequest& request, const std::filesystem::path& home);
 Seeds derive_seeds(std::uint32_t run_seed, const std::vector<std::string>& more = {});
 /// The seed of run `index` (1-based) of a series that starts from `first`.
 std::uint32_t series_seed(std::uint32_t first, std::int64_t index);
-
-/// The request that repeats `result`: its effective settings and seed, as if typed.
-RunRequest request_from_result(const Result& result);
 
 }  // namespace harness

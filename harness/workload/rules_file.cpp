@@ -13,6 +13,7 @@
 #include "harness/base/json_reader.hpp"
 #include "harness/base/text.hpp"
 #include "harness/result/schema.hpp"
+#include "harness/result/setting.hpp"
 #include "harness/workload/ablation_rules.hpp"
 #include "harness/workload/rules.hpp"
 
@@ -154,11 +155,20 @@ Tier tier_from_json(const json& document, const ScenarioInfos& scenarios,
   return tier;
 }
 
+void check_defaults(const std::map<std::string, std::string>& defaults, const std::string& file) {
+  for (const auto& [name, value] : defaults) {
+    if (SettingTable::instance().find(name) != nullptr) continue;
+    refuse(file, "/defaults/" + name + ": there is no such setting");
+  }
+}
+
 }  // namespace
+
+std::string rules_file_of(const std::string& workload) { return "rules/" + workload + ".json"; }
 
 Rules load_rules(const std::filesystem::path& home, const std::string& workload,
                  const ScenarioInfos& scenarios) {
-  const std::filesystem::path path = home / "rules" / (workload + ".json");
+  const std::filesystem::path path = home / rules_file_of(workload);
   std::string content = read_file(path, kLargestRulesFile);
   // Thousands of results may be judged in one call, most of them by the same few files.
   static std::mutex mutex;
@@ -166,14 +176,27 @@ Rules load_rules(const std::filesystem::path& home, const std::string& workload,
   const std::lock_guard<std::mutex> lock(mutex);
   const auto entry = known.find(path.string());
   if (entry != known.end() && entry->second.first == content) return entry->second.second;
-  Rules rules = parse_rules(content, home, workload, scenarios);
+  Rules rules = parse_rules(content, home, path, scenarios);
+  if (rules.workload != workload) {
+    throw Error(printable(path.string()),
+                "its field 'workload' says '" + printable(rules.workload) + "'",
+                "name the file after the workload");
+  }
+  rules.file = rules_file_of(workload);
   known.insert_or_assign(path.string(), std::pair(std::move(content), rules));
   return rules;
 }
 
+Rules load_rules_file(const std::filesystem::path& file, const std::filesystem::path& home,
+                      const ScenarioInfos& scenarios) {
+  Rules rules = parse_rules(read_file(file, kLargestRulesFile), home, file, scenarios);
+  rules.mlperf_equivalent = false;
+  for (auto& [name, tier] : rules.tiers) tier.instead.mlperf_equivalent = false;
+  return rules;
+}
+
 Rules parse_rules(const std::string& content, const std::filesystem::path& home,
-                  const std::string& workload, const ScenarioInfos& scenarios) {
-  const std::filesystem::path path = home / "rules" / (workload + ".json");
+                  const std::filesystem::path& path, const ScenarioInfos& scenarios) {
   json document = parse_json(content, path.string());
   std::map<std::string, std::map<std::string, double>> own;  // tier -> keys of its scenario alone
   if (document.contains("tiers") && document.at("tiers").is_object()) {
@@ -192,20 +215,16 @@ Rules parse_rules(const std::string& content, const std::filesystem::path& home,
                     problems.front().reason),
         "mend the file; rules/README.md describes each field");
   }
-  if (document.at("workload") != workload) {
-    throw Error(printable(path.string()),
-                "its field 'workload' says " + printable(document.at("workload").dump()),
-                "name the file after the workload");
-  }
   Rules rules;
-  rules.workload = workload;
+  rules.workload = document.at("workload");
   rules.version = document.at("version");
   rules.summary = document.at("summary");
-  rules.file = "rules/" + workload + ".json";
+  rules.file = path.filename().string();  // the folder says nothing
   rules.sha256 = sha256_hex(content);
   rules.mlperf_equivalent = document.at("mlperf_equivalent");
   rules.default_tier = document.at("default_tier");
   rules.defaults = document.at("defaults").get<std::map<std::string, std::string>>();
+  check_defaults(rules.defaults, path.string());
   for (const auto& [name, tier] : document.at("tiers").items()) {
     rules.tiers.emplace(name, tier_from_json(tier, scenarios, std::move(own[name]),
                                              "/tiers/" + name, path.string()));

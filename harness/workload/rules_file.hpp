@@ -8,13 +8,18 @@
 
 namespace harness {
 
+/// "rules/NAME.json"
+std::string rules_file_of(const std::string& workload);
 /// Reads and checks rules/NAME.json against rules/rules.schema.json, both below `home`, and against
 /// the scenarios that there are: each may have keys of its own in a tier. Throws Error that names
 /// the path and the reason inside the file.
 Rules load_rules(const std::filesystem::path& home, const std::string& workload,
                  const ScenarioInfos& scenarios);
-/// The same for `content`, the text of that file.
+/// The same for any other file, which names its workload. Such rules are not MLPerf's.
+Rules load_rules_file(const std::filesystem::path& file, const std::filesystem::path& home,
+                      const ScenarioInfos& scenarios);
+/// The same for `content`, the text of `file`.
 Rules parse_rules(const std::string& content, const std::filesystem::path& home,
-                  const std::string& workload, const ScenarioInfos& scenarios);
+                  const std::filesystem::path& file, const ScenarioInfos& scenarios);
 
 }  // namespace harness

@@ -40,8 +40,9 @@ struct OperatorInfo {
 struct WorkloadInfo {
   std::string name{};
   std::string summary{};
-  std::vector<std::string> precisions{};
-  std::vector<std::string> allocators{};
+  /// What it can do, by the names of the settings (result/setting.hpp) that choose among it:
+  /// precision, allocator. For a setting that is not named all of its choices.
+  std::map<std::string, std::vector<std::string>> offers{};
   std::vector<SettingInfo> settings{};
   std::vector<OperatorInfo> operators{};
   std::vector<std::string> golden_formats{};  ///< values of "format" that verify() understands
@@ -93,8 +94,9 @@ struct WorkloadContext {
   int rank = 0;   ///< which of the processes that share the work this is, from 0
   int world = 1;  ///< how many there are
   Seeds seeds{};
-  std::map<std::string, std::string> settings{};  ///< defaults filled in
-  std::filesystem::path data_dir{};               ///< empty: the workload's own default data
+  std::map<std::string, std::string> settings{};  ///< its own, defaults filled in
+  std::map<std::string, std::string> chosen{};  ///< settings of all workloads without a member here
+  std::filesystem::path data_dir{};             ///< empty: the workload's own default data
   std::filesystem::path home{};    ///< folder that holds rules/, results/, tests/golden
   std::int64_t planned_steps = 0;  ///< warm-up and timed steps; 0 when open-ended
   std::int64_t max_epochs = 0;     ///< above 0: trains to a target, for at most so many epochs

@@ -16,7 +16,7 @@ void fuzz_rules(std::string_view bytes) {
   static const nlohmann::json document = to_json(result);
   Rules rules;
   try {
-    rules = parse_rules(std::string(bytes), home, "null", scenario_infos());
+    rules = parse_rules(std::string(bytes), home, home / "rules/null.json", scenario_infos());
   } catch (const Error& error) {
     promise_printable(error.what());
     return;

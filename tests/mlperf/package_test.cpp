@@ -115,7 +115,7 @@ TEST_CASE("five runs make the package that MLPerf lays out", "[mlperf]") {
              Catch::Contains("\"key\":\"seed\",\"value\":104"));
   const std::string& script = files.at("benchmarks/retinanet/a-machine/run_and_time.sh");
   CHECK_THAT(script, Catch::Contains("--workload 'retinanet-mini-train'") &&
-                         Catch::Contains("--runs 5") &&
+                         Catch::Contains("--runs '5'") &&
                          Catch::Contains("--set 'weights=it'\\''s.pth'") &&
                          Catch::Contains("--data \"$DATA_DIR\""));
 }

@@ -41,9 +41,9 @@ Json value_of(const std::vector<Json>& events, const std::string& key) {
 /// The plan of a run of the null workload with these settings.
 RunPlan null_plan(const std::vector<std::string>& settings) {
   RunRequest request;
-  request.workload = "null";
-  request.batch_size = 4;
-  request.set = settings;
+  request["workload"] = "null";
+  request["batch_size"] = 4;
+  request["set"] = settings;
   return make_plan(request, home_folder());
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 AblationRequest null_request(const std::vector<std::string>& variants = {}) {
   AblationRequest request;
-  request.common.workload = "null";
+  request.common["workload"] = "null";
   request.variants = variants;
   return request;
 }
@@ -121,9 +121,9 @@ TEST_CASE("what cannot be planned is refused by name", "[ablation-plan]") {
   request.rounds = 1001;
   CHECK_THAT(refusal(request), Catch::Contains("too large: at most 1000"));
   request = null_request();
-  request.common.batch_size = 0;
+  request.common["batch_size"] = 0;
   CHECK_THAT(refusal(request), Catch::Contains("--batch-size 0"));
-  request.common.workload = "nul";
+  request.common["workload"] = "nul";
   CHECK_THAT(refusal(request), Catch::Contains("did you mean null?"));
 }
 
@@ -131,8 +131,8 @@ TEST_CASE("fewer rounds, another batch and another seed are what was asked for",
           "[ablation-plan]") {
   AblationRequest request = null_request();
   request.rounds = 3;
-  request.common.batch_size = 2;
-  request.common.seed = 9;
+  request.common["batch_size"] = 2;
+  request.common["seed"] = 9;
   const AblationPlan plan = make_ablation_plan(request, home_folder());
   REQUIRE(plan.departures.size() == 2);
   CHECK(plan.departures[0].path == "/settings/effective/batch_size");
@@ -149,8 +149,7 @@ TEST_CASE("fewer rounds, another batch and another seed are what was asked for",
 
 TEST_CASE("a missing part is named", "[ablation-plan]") {
   WorkloadInfo info;
-  info.allocators = {"system"};
-  info.precisions = {"fp32"};
+  info.offers = {{"allocator", {"system"}}, {"precision", {"fp32"}}};
   info.operators = {{"x", "", {{"reference", ""}, {"custom", "", "needs AVX-512"}}}};
   CHECK(missing_part({"system", "fp32", {{"x", "reference"}}}, info).empty());
   CHECK_THAT(missing_part({"pooled", "fp32", {}}, info), Catch::Contains("no allocator 'pooled'"));

@@ -4,6 +4,7 @@
 #include "harness/base/files.hpp"
 #include "harness/plan/division.hpp"
 #include "harness/plan/plan.hpp"
+#include "harness/plan/settings.hpp"
 #include "harness/workload/rules_file.hpp"
 
 using namespace harness;  // NOLINT(google-build-using-namespace)
@@ -12,7 +13,7 @@ namespace {
 
 RunRequest null_request() {
   RunRequest request;
-  request.workload = "null";
+  request["workload"] = "null";
   return request;
 }
 
@@ -46,41 +47,42 @@ TEST_CASE("each bad option is refused by name with the nearest names", "[plan]")
     edit(request);
     return refusal(request);
   };
-  CHECK_THAT(with([](auto& r) { r.workload = "nul"; }), Catch::Contains("did you mean null?"));
-  CHECK_THAT(with([](auto& r) { r.tier = "quik"; }), Catch::Contains("did you mean quick?"));
-  CHECK_THAT(with([](auto& r) { r.precision = "fp23"; }), Catch::Contains("fp32"));
-  CHECK_THAT(with([](auto& r) { r.allocator = "sistem"; }), Catch::Contains("system"));
-  CHECK_THAT(with([](auto& r) { r.division = "close"; }), Catch::Contains("closed"));
-  CHECK_THAT(with([](auto& r) { r.kernels = "costum"; }), Catch::Contains("custom"));
-  CHECK_THAT(with([](auto& r) { r.kernels = "nothin=custom"; }), Catch::Contains("nothing"));
-  CHECK_THAT(with([](auto& r) { r.kernels = "nothing=fast"; }), Catch::Contains("custom"));
-  CHECK_THAT(with([](auto& r) { r.kernels = "nothing="; }), Catch::Contains("--kernels nothing"));
-  CHECK_THAT(with([](auto& r) { r.batch_size = 0; }), Catch::Contains("--batch-size 0"));
-  CHECK_THAT(with([](auto& r) { r.batch_size = -1; }), Catch::Contains("--batch-size -1"));
-  CHECK_THAT(with([](auto& r) { r.threads = 0; }), Catch::Contains("--threads 0"));
-  CHECK_THAT(with([](auto& r) { r.threads = 100000; }), Catch::Contains("CPUs are usable"));
-  CHECK_THAT(with([](auto& r) { r.seed = -1; }), Catch::Contains("--seed -1"));
-  CHECK_THAT(with([](auto& r) { r.seed = 4294967296; }), Catch::Contains("--seed"));
-  CHECK_THAT(with([](auto& r) { r.runs = 0; }), Catch::Contains("--runs 0"));
-  CHECK_THAT(with([](auto& r) { r.data = "/tmp"; }), Catch::Contains("takes no data"));
-  CHECK_THAT(with([](auto& r) { r.cpus = "a-b"; }), Catch::Contains("a-b"));
-  CHECK_THAT(with([](auto& r) { r.set = {"stepms=1"}; }), Catch::Contains("step-ms"));
-  CHECK_THAT(with([](auto& r) { r.set = {"step-ms"}; }), Catch::Contains("has no value"));
-  CHECK_THAT(with([](auto& r) { r.set = {"fail-prepare=maybe"}; }), Catch::Contains("yes"));
+  CHECK_THAT(with([](auto& r) { r["workload"] = "nul"; }), Catch::Contains("did you mean null?"));
+  CHECK_THAT(with([](auto& r) { r["tier"] = "quik"; }), Catch::Contains("did you mean quick?"));
+  CHECK_THAT(with([](auto& r) { r["precision"] = "fp23"; }), Catch::Contains("fp32"));
+  CHECK_THAT(with([](auto& r) { r["allocator"] = "sistem"; }), Catch::Contains("system"));
+  CHECK_THAT(with([](auto& r) { r["division"] = "close"; }), Catch::Contains("closed"));
+  CHECK_THAT(with([](auto& r) { r["kernels"] = "costum"; }), Catch::Contains("custom"));
+  CHECK_THAT(with([](auto& r) { r["kernels"] = "nothin=custom"; }), Catch::Contains("nothing"));
+  CHECK_THAT(with([](auto& r) { r["kernels"] = "nothing=fast"; }), Catch::Contains("custom"));
+  CHECK_THAT(with([](auto& r) { r["kernels"] = "nothing="; }),
+             Catch::Contains("--kernels nothing"));
+  CHECK_THAT(with([](auto& r) { r["batch_size"] = 0; }), Catch::Contains("--batch-size 0"));
+  CHECK_THAT(with([](auto& r) { r["batch_size"] = -1; }), Catch::Contains("--batch-size -1"));
+  CHECK_THAT(with([](auto& r) { r["threads"] = 0; }), Catch::Contains("--threads 0"));
+  CHECK_THAT(with([](auto& r) { r["threads"] = 100000; }), Catch::Contains("CPUs are usable"));
+  CHECK_THAT(with([](auto& r) { r["seed"] = -1; }), Catch::Contains("--seed -1"));
+  CHECK_THAT(with([](auto& r) { r["seed"] = 4294967296; }), Catch::Contains("--seed"));
+  CHECK_THAT(with([](auto& r) { r["runs"] = 0; }), Catch::Contains("--runs 0"));
+  CHECK_THAT(with([](auto& r) { r["data"] = "/tmp"; }), Catch::Contains("takes no data"));
+  CHECK_THAT(with([](auto& r) { r["cpus"] = "a-b"; }), Catch::Contains("a-b"));
+  CHECK_THAT(with([](auto& r) { r["set"] = {"stepms=1"}; }), Catch::Contains("step-ms"));
+  CHECK_THAT(with([](auto& r) { r["set"] = {"step-ms"}; }), Catch::Contains("has no value"));
+  CHECK_THAT(with([](auto& r) { r["set"] = {"fail-prepare=maybe"}; }), Catch::Contains("yes"));
 }
 
 TEST_CASE("what differs from the rules is a departure, and closed refuses it", "[plan]") {
   RunRequest request = null_request();
-  request.batch_size = 4;
-  request.precision = "bf16";
-  request.quality_target = 0.9;
+  request["batch_size"] = 4;
+  request["precision"] = "bf16";
+  request["quality_target"] = 0.9;
   const RunPlan plan = make_plan(request, home_folder());
   REQUIRE(plan.departures.size() == 3);
   CHECK(plan.departures[0].path == "/settings/effective/batch_size");
   CHECK(plan.departures[0].expected == "1");
   CHECK(plan.departures[0].actual == "4");
   CHECK(plan.departures[2].path == "/settings/effective/precision");
-  request.division = "closed";
+  request["division"] = "closed";
   CHECK_THAT(refusal(request), Catch::Contains("--division closed"));
   CHECK_THAT(refusal(request), Catch::Contains("rules/null.json"));
 }
@@ -122,7 +124,7 @@ TEST_CASE("seeds differ by use and by run, and repeat", "[plan]") {
 
 TEST_CASE("the submission tier draws its seed from the operating system", "[plan]") {
   RunRequest request = null_request();
-  request.tier = "submission";
+  request["tier"] = "submission";
   const auto first = make_plan(request, home_folder()).context.seeds.run;
   const auto second = make_plan(request, home_folder()).context.seeds.run;
   const auto third = make_plan(request, home_folder()).context.seeds.run;
@@ -131,10 +133,10 @@ TEST_CASE("the submission tier draws its seed from the operating system", "[plan
 
 TEST_CASE("a result becomes the request that repeats it", "[plan]") {
   RunRequest request = null_request();
-  request.batch_size = 3;
-  request.seed = 99;
-  request.kernels = "custom";
-  request.set = {"step-ms=0,1", "losses=3,2"};
+  request["batch_size"] = 3;
+  request["seed"] = 99;
+  request["kernels"] = "custom";
+  request["set"] = {"step-ms=0,1", "losses=3,2"};
   const RunPlan plan = make_plan(request, home_folder());
   Result result;
   result.rules.workload = "null";
@@ -153,8 +155,8 @@ TEST_CASE("a result becomes the request that repeats it", "[plan]") {
 
 TEST_CASE("a dry run is short whatever the tier", "[plan]") {
   RunRequest request = null_request();
-  request.tier = "standard";
-  request.dry_run = true;
+  request["tier"] = "standard";
+  request["dry_run"] = true;
   const RunPlan plan = make_plan(request, home_folder());
   CHECK(plan.tier.warmup_steps + plan.tier.min_steps == 3);
   CHECK(plan.runs == 1);
@@ -162,21 +164,21 @@ TEST_CASE("a dry run is short whatever the tier", "[plan]") {
 
 TEST_CASE("steps or seconds replace both parts of the tier's length", "[plan]") {
   RunRequest request = null_request();
-  request.tier = "standard";
-  request.steps = 7;
+  request["tier"] = "standard";
+  request["steps"] = 7;
   const RunPlan steps = make_plan(request, home_folder());
   CHECK(steps.tier.min_steps == 7);
   CHECK(steps.tier.min_seconds == 0);
   CHECK(steps.context.planned_steps == 17);
   CHECK(steps.departures.size() == 2);
-  request.steps.reset();
-  request.min_seconds = 1;
+  request.settings.erase("steps");
+  request["min_seconds"] = 1;
   const RunPlan seconds = make_plan(request, home_folder());
   CHECK(seconds.tier.min_steps == 1);
   CHECK(seconds.tier.min_seconds == 1);
   CHECK(seconds.departures.size() == 1);
   // The tier's own length, said aloud, is no departure.
-  request.steps = 200;
+  request["steps"] = 200;
   CHECK(make_plan(request, home_folder()).departures.empty());
 }
 

@@ -151,7 +151,7 @@ TEST_CASE("an ablation goes to a file and back without loss", "[ablation]") {
   CHECK(to_json(*report.ablation) == to_json(ablation));
   check_with_python(
       "ablation", folder / "a.json",
-      {"", "/identity", "/workload", "/settings/effective", "/environment/before", "/variants/1",
+      {"", "/identity", "/workload", "/environment/before", "/variants/1",
        "/variants/1/settings", "/variants/1/turns/0", "/status", "/left_out/0"});
 }
 

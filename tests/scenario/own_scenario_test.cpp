@@ -1,5 +1,5 @@
-// End to end with a scenario that harness/ does not know (bursts.cpp): planned by its rules,
-// measured, written, validated, compared and gated by its own metric.
+// End to end with a scenario that harness/ does not know (tests/added/scenario.cpp): planned by its
+// rules, measured, written, validated, compared and gated by its own metric.
 #include <stdlib.h>
 
 #include <catch2/catch.hpp>
@@ -59,9 +59,9 @@ class Home {
 
 RunRequest bursts() {
   RunRequest request;
-  request.workload = "null";
-  request.tier = "bursts";
-  request.set = {"step-ms=0.1"};
+  request["workload"] = "null";
+  request["tier"] = "bursts";
+  request["set"] = {"step-ms=0.1"};
   return request;
 }
 
@@ -135,9 +135,9 @@ TEST_CASE("lengths are counted in the scenario's own metric, up to its own limit
   }
   const Home home;
   RunRequest longer = bursts();
-  longer.steps = 41;
+  longer["steps"] = 41;
   CHECK_THROWS_WITH(make_plan(longer, home.path()), Catch::Contains("--steps 41"));
-  longer.steps = 40;
+  longer["steps"] = 40;
   CHECK(make_plan(longer, home.path()).tier.min_steps == 40);
 }
 
@@ -162,9 +162,9 @@ TEST_CASE("keys of a scenario are checked, and belong to its tiers alone", "[sce
 TEST_CASE("a scenario that is not the tier's is a departure, or refused", "[scenario]") {
   const Home home;
   RunRequest request;
-  request.workload = "null";
-  request.scenario = "bursts";
-  request.tier = "quick";
+  request["workload"] = "null";
+  request["scenario"] = "bursts";
+  request["tier"] = "quick";
   const RunPlan plan = make_plan(request, home.path());
   CHECK(plan.tier.more.at("steps_per_burst") == 2);
   REQUIRE(plan.departures.size() == 1);
@@ -172,16 +172,16 @@ TEST_CASE("a scenario that is not the tier's is a departure, or refused", "[scen
   CHECK(plan.departures[0].expected == "\"steps\"");
 
   const TemporaryFolder out;
-  request.set = {"step-ms=0.1"};
+  request["set"] = {"step-ms=0.1"};
   CHECK(measured(request, out.path(), "open").rules.division == "open");
   CHECK(check_file((out / "open.json").string()).report.code == ExitCode::kOk);
 
-  request.tier = "training";
+  request["tier"] = "training";
   CHECK_THROWS_WITH(make_plan(request, home.path()),
                     Catch::StartsWith("--scenario bursts: tier 'training' of 'null' does not"));
-  request.tier = "bursts";
-  request.scenario = "steps";
+  request["tier"] = "bursts";
+  request["scenario"] = "steps";
   CHECK_THROWS_WITH(make_plan(request, home.path()), Catch::Contains("'steps_per_burst'"));
-  request.scenario = "epoch";
+  request["scenario"] = "epoch";
   CHECK_THROWS_WITH(make_plan(request, home.path()), Catch::Contains("did you mean epochs?"));
 }

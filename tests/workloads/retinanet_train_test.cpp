@@ -164,7 +164,8 @@ TEST_CASE("variants take turns in one process, each with its own memory and qual
   bool pooled = false;
   for (const json& workload : list["workloads"]) {
     if (workload["name"] != "retinanet-train") continue;
-    for (const json& allocator : workload["allocators"]) pooled = pooled || allocator == "pooled";
+    for (const json& allocator : workload["offers"]["allocator"])
+      pooled = pooled || allocator == "pooled";
   }
   const DataFolder data;
   const TemporaryFolder out;

@@ -227,8 +227,7 @@ class ConvBlocks : public TorchWorkload, public Steps {
 WorkloadInfo info() {
   return {"conv-blocks",
           "RetinaNet's conv blocks one by one: forward, gradient by data, gradient by weights.",
-          {"fp32", "bf16"},
-          kernels::allocator_names(),
+          {{"precision", {"fp32", "bf16"}}, {"allocator", kernels::allocator_names()}},
           {{"shapes", "", "file of blocks in benchdnn's problem syntax", {}}},
           operator_infos({"conv-block"}),
           {},

@@ -202,8 +202,7 @@ class FocalLoss : public TorchWorkload, public Steps {
 WorkloadInfo info() {
   return {"focal-loss",
           "Sigmoid focal loss and its gradient: MLPerf RetinaNet's shape and a sweep around it.",
-          {"fp32", "bf16"},
-          kernels::allocator_names(),
+          {{"precision", {"fp32", "bf16"}}, {"allocator", kernels::allocator_names()}},
           {{"cases", kDefaultCases, "HEIGHTxWIDTHxCLASSES of each case, separated by commas", {}}},
           operator_infos({"focal-loss"}),
           {},

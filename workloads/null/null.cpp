@@ -65,8 +65,7 @@ class Null : public Workload, public Trains, public Recordable, public Replayabl
 WorkloadInfo info() {
   return {.name = "null",
           .summary = "Scripted times, losses, quality and failures; measures the harness itself.",
-          .precisions = {"fp32", "bf16"},
-          .allocators = {"system", "pooled"},
+          .offers = {{"precision", {"fp32", "bf16"}}, {"allocator", {"system", "pooled"}}},
           .settings = script_settings(),
           .operators = script_operators()};
 }

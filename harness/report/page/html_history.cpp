@@ -39,9 +39,10 @@ struct History {
 /// What may change from night to night without making it other work.
 SetUp work_of(const Result& run) {
   SetUp set_up = set_up_of(run);
-  for (const char* name : {"commit", "LibTorch", "oneDNN", "compiler", "governor"}) {
-    set_up.erase(name);
-  }
+  std::erase_if(set_up, [](const auto& fact) {
+    return fact.first == "governor" || fact.first.starts_with("software ") ||
+           part_of(fact.first) == SetUpPart::kExempt;
+  });
   return set_up;
 }
 

@@ -40,8 +40,7 @@ WorkloadInfo info() {
   WorkloadInfo info;
   info.name = "twice";
   info.summary = "The same sum twice.";
-  info.precisions = {"fp32"};
-  info.allocators = {"system"};
+  info.offers = {{"precision", {"fp32"}}, {"allocator", {"system"}}};
   return info;
 }
 

@@ -1,9 +1,9 @@
 // A scenario from outside of harness/scenario/: several steps at a time, each such burst timed as
 // one. All that it takes is in this file.
 
+#include "harness/scenario/scenario.hpp"
 #include "harness/base/metric_kind.hpp"
 #include "harness/scenario/metric_table.hpp"
-#include "harness/scenario/scenario.hpp"
 
 namespace harness {
 namespace {

@@ -1,0 +1,352 @@
+#include "harness/plan/settings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "harness/base/error.hpp"
+#include "harness/base/number.hpp"
+#include "harness/base/text.hpp"
+#include "harness/result/setting.hpp"
+#include "harness/system/affinity.hpp"
+
+namespace harness {
+namespace {
+
+using nlohmann::json;
+using enum SettingKind;
+using enum SettingScope;
+using enum SetUpPart;
+
+template <class Number>
+Number in_bounds(const Setting& what, Number value) {
+  return in_range(fmt::format("--{} {}", what.option(), value), value,
+                  static_cast<Number>(what.low), static_cast<Number>(what.high));
+}
+
+json asked_of(const RunPlan& plan, const char* name) { return plan.requested.value(name, json()); }
+
+/// What was asked for, or what the rules say, or the setting's own default.
+json value_of(const RunPlan& plan, const Setting& what) {
+  if (plan.requested.contains(what.name)) return plan.requested.at(what.name);
+  const auto ruled = plan.rules.defaults.find(what.name);
+  if (ruled == plan.rules.defaults.end()) return what.standard;
+  if (what.kind == kText) return ruled->second;
+  return json::parse(ruled->second, nullptr, false);
+}
+
+/// A text of the choices that the workload or the setting offers, a number within its bounds.
+json checked(const RunPlan& plan, const Setting& what) {
+  json value = value_of(plan, what);
+  if (value.is_string()) {
+    const auto& offers = plan.workload->info.offers;
+    const auto offered = offers.find(what.name);
+    const auto& choices = offered == offers.end() ? what.choices : offered->second;
+    if (choices.empty()) return value;
+    return choose_known(what.option().c_str(), value.get<std::string>(), choices);
+  }
+  if (what.kind == kInteger && value.is_number()) in_bounds(what, value.get<std::int64_t>());
+  if (what.kind == kNumber && value.is_number()) in_bounds(what, value.get<double>());
+  return value;
+}
+
+std::map<std::string, std::string> parse_settings(const std::vector<std::string>& given,
+                                                  const WorkloadInfo& info) {
+  std::map<std::string, std::string> settings;
+  std::vector<std::string> keys;
+  for (const SettingInfo& setting : info.settings) {
+    settings[setting.key] = setting.default_value;
+    keys.push_back(setting.key);
+  }
+  for (const std::string& item : given) {
+    const std::size_t equals = item.find('=');
+    const std::string key = item.substr(0, equals);
+    const auto known = std::find_if(info.settings.begin(), info.settings.end(),
+                                    [&](const SettingInfo& setting) { return setting.key == key; });
+    if (known == info.settings.end()) {
+      throw Error("--set " + printable(item),
+                  fmt::format("workload '{}' has no setting '{}'", info.name, printable(key)),
+                  did_you_mean(key, keys));
+    }
+    if (equals == std::string::npos) {
+      throw Error("--set " + printable(item), "has no value", "write --set " + key + "=VALUE");
+    }
+    const std::string value = item.substr(equals + 1);
+    if (!known->choices.empty()) choose_known(("set " + key).c_str(), value, known->choices);
+    settings[key] = value;
+  }
+  return settings;
+}
+
+int choose_threads(const json& asked, const std::vector<int>& cpus) {
+  const UsableCpus here = usable_cpus();
+  const int usable = cpus.empty() ? here.count : static_cast<int>(cpus.size());
+  // Two hardware threads of one core share its FMA units: a thread a core is the better default.
+  if (asked.is_null()) return cpus.empty() ? std::min(here.physical_cores, usable) : usable;
+  const auto threads = asked.get<std::int64_t>();
+  if (threads > usable) {
+    throw Error(fmt::format("--threads {}", threads),
+                usable == 1 ? "only 1 CPU is usable here"
+                            : fmt::format("only {} CPUs are usable here", usable),
+                "fewer threads, or a wider --cpus");
+  }
+  return static_cast<int>(in_range(fmt::format("--threads {}", threads), threads, 1, usable));
+}
+
+// Chosen in make_plan(), or all together in choose_extent().
+void elsewhere(RunPlan& /*plan*/, const Setting& /*what*/) {}
+
+json nothing(const Result& /*result*/) { return {}; }
+
+json as_asked(const Result& result, const char* name) {
+  return result.settings.requested.value(name, json());
+}
+
+json kernels_again(const Result& result) {
+  std::vector<std::string> kernels;
+  for (const auto& [name, implementation] : result.kernels) {
+    kernels.push_back(name + "=" + implementation);
+  }
+  return kernels.empty() ? json() : json(join(kernels, ","));
+}
+
+json set_again(const Result& result) {
+  json list = json::array();
+  const json settings = result.settings.effective.value("set", json::object());
+  for (const auto& [key, value] : settings.items()) {
+    list.push_back(key + "=" + value.get<std::string>());
+  }
+  return list.empty() ? json() : list;
+}
+
+const RegisterSettings registered({
+    {.name = "workload",
+     .part = kExempt,  // the rules' hash stands for it
+     .summary = "what to measure; 'harness list' shows all",
+     .value_name = "NAME",
+     .choose = elsewhere,
+     .repeat = [](const Result& result) { return json(result.rules.workload); }},
+    {.name = "rules",
+     .part = kExempt,  // known by its hash
+     .summary = "run rules from this file in place of rules/NAME.json; it names its workload",
+     .value_name = "FILE",
+     .choose = elsewhere,
+     .repeat = [](const Result& result) { return as_asked(result, "rules"); }},
+    {.name = "tier",
+     .scope = kMeasurement,
+     .summary = "length of the run, e.g. quick, standard, submission; 'harness list' shows all",
+     .value_name = "TIER",
+     .choose = [](RunPlan& plan, const Setting&) { plan.effective["tier"] = plan.tier_name; },
+     .repeat = [](const Result& result) { return json(result.rules.tier); }},
+    {.name = "scenario",
+     .scope = kRun,
+     .summary = "how the workload is driven: steps or epochs; in place of the tier's way, which "
+                "makes the division open",
+     .value_name = "NAME",
+     .choose = elsewhere,
+     .repeat = [](const Result& result) { return as_asked(result, "scenario"); }},
+    {.name = "kernels",
+     .scope = kVariant,
+     .part = kChosen,
+     .summary = "reference, custom, or one by one: OPERATOR=custom,...",
+     .value_name = "SET",
+     .standard = "reference",
+     .choose =
+         [](RunPlan& plan, const Setting& what) {
+           plan.context.kernels = parse_kernels(value_of(plan, what).get<std::string>(),
+                                                plan.workload->info.operators);
+         },
+     .repeat = kernels_again},
+    {.name = "precision",
+     .scope = kVariant,
+     .part = kChosen,
+     .summary = "fp32 or bf16",
+     .value_name = "TYPE",
+     .standard = "fp32",
+     .choose =
+         [](RunPlan& plan, const Setting& what) {
+           plan.context.precision = plan.effective["precision"] = checked(plan, what);
+         }},
+    {.name = "allocator",
+     .scope = kVariant,
+     .part = kChosen,
+     .summary = "system or pooled",
+     .value_name = "NAME",
+     .standard = "system",
+     .choose =
+         [](RunPlan& plan, const Setting& what) {
+           plan.context.allocator = plan.effective["allocator"] = checked(plan, what);
+         }},
+    {.name = "device",
+     .summary = "where the workload computes: cpu",
+     .value_name = "NAME",
+     .standard = "cpu",
+     .choices = {"cpu"}},
+    {.name = "batch_size",
+     .kind = kInteger,
+     .summary = "samples per step",
+     .low = 1,
+     .high = std::numeric_limits<std::int32_t>::max(),
+     .choose =
+         [](RunPlan& plan, const Setting& what) {
+           const json asked = asked_of(plan, "batch_size");
+           const auto size = asked.is_null() ? plan.tier.batch_size : asked.get<std::int64_t>();
+           plan.effective["batch_size"] = plan.context.batch_size = in_bounds(what, size);
+         }},
+    {.name = "cpus",
+     .part = kChosen,
+     .summary = "pin to these CPUs, e.g. 0-3,8",
+     .value_name = "LIST",
+     .choose =
+         [](RunPlan& plan, const Setting&) {
+           const json asked = plan.effective["cpus"] = asked_of(plan, "cpus");
+           if (!asked.is_null()) plan.cpus = parse_cpu_list(asked.get<std::string>());
+         }},
+    {.name = "threads",
+     .kind = kInteger,
+     .part = kChosen,
+     .summary = "threads of the workload; default: the usable physical cores",
+     .low = 1,
+     .high = kMostThreads,
+     .choose =
+         [](RunPlan& plan, const Setting&) {
+           plan.effective["threads"] = plan.context.threads =
+               choose_threads(asked_of(plan, "threads"), plan.cpus);
+         }},
+    {.name = "seed",
+     .kind = kInteger,
+     .part = kExempt,
+     .summary = "0 to 4294967295; default: by the rules",
+     .low = 0,
+     .high = std::numeric_limits<std::uint32_t>::max(),
+     .choose = [](RunPlan& plan,
+                  const Setting&) { plan.effective["seed"] = plan.context.seeds.run; },
+     .repeat = [](const Result& result) { return json(result.seeds.run); }},
+    {.name = "data",
+     .part = kExempt,  // known by its hash
+     .summary = "COCO-format folder instead of the default data",
+     .value_name = "DIR",
+     .choose =
+         [](RunPlan& plan, const Setting&) {
+           const json asked = plan.effective["data"] = asked_of(plan, "data");
+           if (asked.is_null()) return;
+           const WorkloadInfo& info = plan.workload->info;
+           if (!info.uses_data) throw Error("--data", "workload '" + info.name + "' takes no data");
+           plan.context.data_dir = asked.get<std::string>();
+         }},
+    {.name = "set",
+     .kind = kList,
+     .summary = "a setting of the workload; one option for each",
+     .value_name = "KEY=VALUE",
+     .choose =
+         [](RunPlan& plan, const Setting&) {
+           plan.effective["set"] = plan.context.settings = parse_settings(
+               plan.requested.value("set", std::vector<std::string>()), plan.workload->info);
+         },
+     .repeat = set_again},
+    {.name = "steps",
+     .kind = kInteger,
+     .scope = kRun,
+     .part = kExempt,
+     .summary = "time this many steps, in place of the tier's length; the division is then open",
+     .low = 1,
+     .high = kMostUnits,
+     .choose = elsewhere,
+     .repeat = [](const Result& result) { return as_asked(result, "steps"); }},
+    {.name = "min_seconds",
+     .kind = kNumber,
+     .scope = kRun,
+     .part = kExempt,
+     .summary = "time steps until they add up to S seconds, in place of the tier's length; with "
+                "--steps, until both are reached",
+     .value_name = "S",
+     .low = 0,
+     .high = kMostSeconds,
+     .choose = elsewhere,
+     .repeat = [](const Result& result) { return as_asked(result, "min_seconds"); }},
+    {.name = "runs",
+     .kind = kInteger,
+     .scope = kRun,
+     .part = kExempt,
+     .summary = "results in the series, each from a process of its own",
+     .low = 1,
+     .high = kMostRuns,
+     .choose =
+         [](RunPlan& plan, const Setting& what) {
+           const json asked = asked_of(plan, "runs");
+           plan.runs =
+               in_bounds(what, asked.is_null() ? plan.tier.runs : asked.get<std::int64_t>());
+           if (plan.dry_run) plan.runs = 1;
+           plan.effective["runs"] = plan.runs;
+         },
+     .repeat = [](const Result&) { return json(1); }},
+    {.name = "max_epochs",
+     .kind = kInteger,
+     .scope = kRun,
+     .summary = "train at most so long, where the tier trains to a target",
+     .low = 1,
+     .high = kMostEpochs,
+     .choose = elsewhere},
+    {.name = "division",
+     .scope = kRun,
+     .part = kExempt,
+     .summary = "closed refuses departures from the rules; open lists them",
+     .value_name = "NAME",
+     .choose =
+         [](RunPlan& plan, const Setting&) {
+           const json asked = asked_of(plan, "division");
+           if (asked.is_null()) return;
+           plan.division = choose_known("division", asked.get<std::string>(), {"closed", "open"});
+         },
+     .repeat = nothing},
+    {.name = "quality_target",
+     .kind = kNumber,
+     .scope = kRun,
+     .summary = "another target than that of the rules; the division is open",
+     .value_name = "X",
+     .low = std::numeric_limits<double>::lowest(),
+     .high = std::numeric_limits<double>::max(),
+     .choose = elsewhere},
+    {.name = "dry_run",
+     .kind = kFlag,
+     .scope = kRun,
+     .part = kExempt,
+     .summary = "prove that everything is in place: 3 steps, status dry-run",
+     .choose = elsewhere,
+     .repeat =
+         [](const Result& result) {
+           return result.status.state == RunState::kDryRun ? json(true) : json();
+         }},
+    {.name = "warmup_steps", .scope = kNone, .part = kExempt, .choose = elsewhere},
+    {.name = "min_steps", .scope = kNone, .part = kExempt, .choose = elsewhere},
+    {.name = "max_seconds", .scope = kNone, .part = kExempt, .choose = elsewhere},
+});
+
+}  // namespace
+
+void choose_settings(RunPlan& plan) {
+  for (const auto& setting : SettingTable::instance().list()) {
+    if (setting->choose) {
+      setting->choose(plan, *setting);
+      continue;
+    }
+    const json value = checked(plan, *setting);
+    plan.effective[setting->name] = value;
+    plan.context.chosen[setting->name] =
+        value.is_string() ? value.get<std::string>() : value.dump();
+  }
+}
+
+RunRequest request_from_result(const Result& result) {
+  RunRequest request;
+  for (const auto& setting : SettingTable::instance().list()) {
+    if (setting->scope == kNone) continue;
+    json value = setting->repeat ? setting->repeat(result)
+                                 : result.settings.effective.value(setting->name, json());
+    if (!value.is_null()) request[setting->name] = std::move(value);
+  }
+  return request;
+}
+
+}  // namespace harness

@@ -1,0 +1,20 @@
+// The settings of every measurement: the table in settings.cpp is where one is added.
+#pragma once
+
+#include "harness/plan/plan.hpp"
+
+namespace harness {
+
+inline constexpr std::int64_t kMostRuns = 1000;
+inline constexpr std::int64_t kMostThreads = 1'000'000;  ///< as the schema of results has it
+inline constexpr std::int64_t kMostEpochs = 100'000;
+inline constexpr double kMostSeconds = 1e6;  ///< of timed steps
+
+/// Puts every setting of the table into `plan`, whose workload, rules, tier and seeds are chosen.
+/// Throws Error, naming the option.
+void choose_settings(RunPlan& plan);
+
+/// The request that repeats `result`: its effective settings and seed, as if typed.
+RunRequest request_from_result(const Result& result);
+
+}  // namespace harness
