@@ -149,10 +149,9 @@ TEST_CASE("an ablation goes to a file and back without loss", "[ablation]") {
   REQUIRE(report.ablation);
   CHECK_FALSE(report.result);
   CHECK(to_json(*report.ablation) == to_json(ablation));
-  check_with_python(
-      "ablation", folder / "a.json",
-      {"", "/identity", "/workload", "/environment/before", "/variants/1",
-       "/variants/1/settings", "/variants/1/turns/0", "/status", "/left_out/0"});
+  check_with_python("ablation", folder / "a.json",
+                    {"", "/identity", "/workload", "/environment/before", "/variants/1",
+                     "/variants/1/settings", "/variants/1/turns/0", "/status", "/left_out/0"});
 }
 
 TEST_CASE("an ablation is no run, and says so to who wants one", "[ablation]") {
