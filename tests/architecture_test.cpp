@@ -68,6 +68,8 @@ const std::vector<Rule>& rules() {
       {"kernels/bench/", {"kernels/", "harness/base/", "harness/system/"}},
       // What `advise` may suggest, registered beside the kernel that brings it; it sees no tensor.
       {"kernels/", {"harness/base/", "harness/profile/remedy.hpp"}, "/remedy.cpp"},
+      // A profile's words, in which it is told what to run again.
+      {"kernels/replay/", {"kernels/", "harness/base/"}},
       {"kernels/", {"kernels/"}},
       {"workloads/",
        {"workloads/", "kernels/", "harness/base/", "harness/workload/workload.hpp",
@@ -231,6 +233,8 @@ TEST_CASE("the include checker catches planted violations", "[architecture]") {
   CHECK(violations("kernels/a.cpp", "#include <ATen/a.h>\n#include \"kernels/b.hpp\"\n") == 0);
   CHECK(violations("kernels/a.cpp", "#include \"harness/base/b.hpp\"") == 1);
   CHECK(violations("kernels/a.cpp", "#include \"workloads/b.hpp\"") == 1);
+  CHECK(violations("kernels/replay/a.cpp", "#include \"harness/base/b.hpp\"") == 0);
+  CHECK(violations("kernels/replay/a.cpp", "#include \"harness/profile/b.hpp\"") == 1);
   CHECK(violations("kernels/a/b.cpp", "#include \"harness/profile/remedy.hpp\"") == 1);
   CHECK(violations("kernels/a/remedy.cpp", "#include \"harness/profile/remedy.hpp\"") == 0);
   CHECK(violations("kernels/a/remedy.cpp",

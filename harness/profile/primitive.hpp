@@ -1,8 +1,6 @@
 // What one execution of a primitive computes and moves, told from its problem.
 #pragma once
 
-#include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,21 +8,6 @@
 #include "harness/base/recording.hpp"
 
 namespace harness {
-
-/// A convolution's extents by benchdnn's names (mb, ic, oc, ih, kh, sh, dh, ph, ...). A width that
-/// is not named is like the height, and a depth that is not is 1.
-class ConvolutionExtents {
- public:
-  /// Empty for what is no convolution's problem.
-  static std::optional<ConvolutionExtents> parse(std::string_view problem);
-
-  std::int64_t of(const std::string& name) const;  ///< precondition: one of benchdnn's names
-  /// Of one pass (forward, or either gradient), a multiply-add counted as two.
-  double flops() const;
-
- private:
-  std::map<std::string, std::int64_t> values_{};
-};
 
 /// Elements of a tensor of the primitive: of a convolution by its problem, of others by "8x64x100".
 /// Empty where that cannot be told.

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "harness/base/problem.hpp"
 #include "harness/base/text.hpp"
 #include "harness/profile/remedy.hpp"
 

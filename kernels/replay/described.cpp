@@ -1,13 +1,14 @@
 #include "kernels/replay/described.hpp"
 
-#include <algorithm>
-#include <charconv>
-#include <functional>
+#include <cstdint>
 #include <map>
-#include <optional>
-#include <set>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
+#include <vector>
+
+#include "harness/base/problem.hpp"
+#include "harness/base/text.hpp"
 
 namespace harness::kernels {
 namespace {
@@ -18,63 +19,12 @@ using Extents = std::vector<std::int64_t>;
 constexpr std::int64_t kMostExtent = std::int64_t{1} << 30;
 /// Times what blocks of a layout add to it and eight bytes it is still a number.
 constexpr std::int64_t kMostElements = std::int64_t{1} << 42;
-constexpr std::int64_t kMostNumber = std::int64_t{1} << 31;
 
-const std::set<std::string, std::less<>> kExtentNames = {
-    "g",  "mb", "ic", "oc", "id", "ih", "iw", "od", "oh", "ow", "kd",
-    "kh", "kw", "sd", "sh", "sw", "pd", "ph", "pw", "dd", "dh", "dw"};
-
-/// The number at the beginning of `text`, which is taken away; empty for none, and for one above
-/// 2^31.
-std::optional<std::int64_t> take_number(std::string_view& text) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || number < 0 || number > kMostNumber) return std::nullopt;
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  return number;
-}
-
-/// Of "8x64x100".
+/// Throws std::invalid_argument for anything but "8x64x100".
 Extents extents_of(std::string_view text) {
-  Extents extents;
-  for (bool more = true; more; text.remove_prefix(more ? 1 : 0)) {
-    const auto number = take_number(text);
-    more = text.starts_with('x');
-    if (!number || (!more && !text.empty())) {
-      throw std::invalid_argument("the problem has no such extents");
-    }
-    extents.push_back(*number);
-  }
-  return extents;
-}
-
-/// Of "g8mb1_ic64oc64_ih13oh13kh3sh1dh0ph1" what each name stands for. A width that is not named is
-/// like the height.
-std::map<std::string, std::int64_t> convolution_numbers(std::string_view problem) {
-  const auto refuse = [] { throw std::invalid_argument("the problem is no convolution's"); };
-  std::map<std::string, std::int64_t> numbers = {{"g", 1},  {"mb", 1}, {"id", 1}, {"kd", 1},
-                                                 {"sh", 1}, {"dh", 0}, {"ph", 0}};
-  std::set<std::string> named;
-  while (!problem.empty()) {
-    if (problem.front() == '_') {
-      problem.remove_prefix(1);
-      continue;
-    }
-    const std::size_t letters = std::min(problem.find_first_of("0123456789"), problem.size());
-    const std::string name(problem.substr(0, letters));
-    if (name.starts_with('n')) break;  // benchdnn's name for the problem, to the end
-    problem.remove_prefix(letters);
-    const auto number = take_number(problem);
-    if (!number || !kExtentNames.contains(name) || !named.insert(name).second) refuse();
-    numbers[name] = *number;
-  }
-  for (const char* needed : {"g", "mb", "ic", "oc", "ih", "oh", "kh"}) {
-    if (numbers.count(needed) == 0 || numbers.at(needed) < 1) refuse();
-  }
-  for (const std::string letter : {"i", "o", "k", "s", "d", "p"}) {
-    numbers.try_emplace(letter + "w", numbers.at(letter + "h"));
-  }
-  return numbers;
+  auto extents = parse_extents(text);
+  if (!extents) throw std::invalid_argument("the problem has no such extents");
+  return std::move(*extents);
 }
 
 /// A profile is what somebody wrote. Throws std::invalid_argument.
@@ -90,8 +40,9 @@ void check_extents(const Extents& extents) {
 
 void set_convolution(const std::string& problem, PrimitiveForm& form,
                      std::map<std::string, Extents>& extents) {
-  const auto numbers = convolution_numbers(problem);
-  const auto of = [&](const char* name) { return numbers.at(name); };
+  const auto named = ConvolutionExtents::parse(problem);
+  if (!named) throw std::invalid_argument("the problem is no convolution's");
+  const auto of = [&](const char* name) { return named->of(name); };
   if (of("id") > 1 || of("kd") > 1) throw std::invalid_argument("has three dimensions");
   for (const char* name : {"g", "mb", "ic", "oc", "ih", "iw", "oh", "ow", "kh", "kw", "sh", "sw"}) {
     if (of(name) < 1 || of(name) > kMostExtent) {
@@ -108,7 +59,7 @@ void set_convolution(const std::string& problem, PrimitiveForm& form,
   extents["dst"] = {of("mb"), of("oc"), of("oh"), of("ow")};
   extents["bia"] = {of("oc")};
   extents["wei"] = {of("oc") / groups, of("ic") / groups, of("kh"), of("kw")};
-  if (problem.rfind('g', 0) == 0) extents["wei"].insert(extents["wei"].begin(), groups);
+  if (problem.starts_with('g')) extents["wei"].insert(extents["wei"].begin(), groups);
   form.strides = {of("sh"), of("sw")};
   form.dilations = {of("dh"), of("dw")};
   form.padding_begin = {of("ph"), of("pw")};
@@ -121,18 +72,17 @@ void set_convolution(const std::string& problem, PrimitiveForm& form,
 }
 
 void set_matmul(const std::string& problem, std::map<std::string, Extents>& extents) {
-  const std::size_t colon = problem.find(':');
-  if (colon == std::string::npos) throw std::invalid_argument("the problem is no product's");
-  const std::string_view rest = std::string_view(problem).substr(colon + 1);
-  extents["src"] = extents_of(std::string_view(problem).substr(0, colon));
-  extents["wei"] = extents_of(rest.substr(0, rest.find(':')));
+  const std::vector<std::string> sides = split(problem, ':');
+  if (sides.size() < 2) throw std::invalid_argument("the problem is no product's");
+  extents["src"] = extents_of(sides[0]);
+  extents["wei"] = extents_of(sides[1]);
   extents["dst"] = extents["src"];
   extents["dst"].back() = extents["wei"].back();
   extents["bia"] = Extents(extents["dst"].size(), 1);
   extents["bia"].back() = extents["wei"].back();
 }
 
-PrimitiveForm form_of(const DescribedPrimitive& primitive) {
+PrimitiveForm form_of(const Primitive& primitive) {
   PrimitiveForm form{.kind = primitive.kind, .direction = primitive.direction};
   form.attributes = primitive.attributes;
   std::map<std::string, Extents> extents;
@@ -144,25 +94,25 @@ PrimitiveForm form_of(const DescribedPrimitive& primitive) {
     extents["src"] = extents["dst"] = extents_of(primitive.problem);
   }
   for (const auto& [name, found] : extents) check_extents(found);
-  for (const DescribedTensor& tensor : primitive.tensors) {
+  for (const TensorLayout& tensor : primitive.tensors) {
     const auto found = extents.find(tensor.name);
     if (tensor.type == "undef" || found == extents.end()) continue;
-    form.tensors[tensor.name] = {tensor.type, tensor.layout.empty() ? "any" : tensor.layout,
-                                 found->second};
+    const bool any = tensor.chosen_by_library || tensor.layout.empty();
+    form.tensors[tensor.name] = {tensor.type, any ? "any" : tensor.layout, found->second};
   }
   return form;
 }
 
 /// A profile says of a kernel of ours what it reads, not more.
-PrimitiveForm own_form_of(const DescribedPrimitive& primitive) {
+PrimitiveForm own_form_of(const Primitive& primitive) {
   if (primitive.kind != "convolution" || primitive.tensors.empty()) {
     throw std::invalid_argument("kernels of this kind are not replayed");
   }
-  DescribedPrimitive whole = primitive;
+  Primitive whole = primitive;
   const std::string type = primitive.tensors.front().type;
   whole.tensors.clear();
   for (const char* name : {"src", "wei", "dst"}) {
-    whole.tensors.push_back({name, type, std::string_view(name) == "wei" ? "" : "acdb"});
+    whole.tensors.push_back({name, type, "acdb", std::string_view(name) == "wei"});
   }
   return form_of(whole);
 }
@@ -178,7 +128,7 @@ void check_sizes(const PrimitiveForm& form, const ReplayMemory& memory) {
 
 }  // namespace
 
-std::unique_ptr<Replay> make_replay(const DescribedPrimitive& primitive, bool ours, int threads,
+std::unique_ptr<Replay> make_replay(const Primitive& primitive, bool ours, int threads,
                                     ReplayMemory& memory) {
   const PrimitiveForm form = ours ? own_form_of(primitive) : form_of(primitive);
   check_sizes(form, memory);

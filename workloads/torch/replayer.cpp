@@ -9,16 +9,6 @@
 namespace harness::workloads {
 namespace {
 
-kernels::DescribedPrimitive described(const Primitive& primitive) {
-  kernels::DescribedPrimitive copy{
-      primitive.kind, primitive.direction, {}, primitive.attributes, primitive.problem};
-  for (const TensorLayout& tensor : primitive.tensors) {
-    copy.tensors.push_back(
-        {tensor.name, tensor.type, tensor.chosen_by_library ? "" : tensor.layout});
-  }
-  return copy;
-}
-
 class Prepared final : public PreparedPrimitive {
  public:
   explicit Prepared(std::unique_ptr<kernels::Replay> replay) : replay_(std::move(replay)) {}
@@ -45,7 +35,7 @@ class TorchReplayer final : public Replayer {
                                              const std::string& library) override {
     try {
       return std::make_unique<Prepared>(
-          kernels::make_replay(described(primitive), library == "harness", threads_, memory_));
+          kernels::make_replay(primitive, library == "harness", threads_, memory_));
     } catch (const std::exception& error) {
       throw Error(primitive.kind + " " + primitive.problem, reason(error));
     }
