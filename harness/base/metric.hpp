@@ -60,4 +60,11 @@ inline const Metric* find_metric(const std::vector<Metric>& metrics, std::string
   return nullptr;
 }
 
+/// Its median; empty where there is no metric of that tag, or no median of it.
+inline std::optional<double> median_of(const std::vector<Metric>& metrics, std::string_view tag) {
+  const Metric* metric = find_metric(metrics, tag);
+  if (metric == nullptr || !metric->summary.median) return std::nullopt;
+  return metric->summary.median->center;
+}
+
 }  // namespace harness

@@ -194,6 +194,24 @@ std::string printable(std::string_view text, std::size_t limit) {
   return out;
 }
 
+bool is_uuid(std::string_view text) {
+  constexpr std::string_view kForm = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+  if (text.size() != kForm.size()) return false;
+  for (std::size_t i = 0; i < kForm.size(); ++i) {
+    const bool hexadecimal =
+        std::string_view("0123456789abcdef").find(text[i]) != std::string::npos;
+    if (kForm[i] == '-' ? text[i] != '-' : !hexadecimal) return false;
+  }
+  return true;
+}
+
+std::vector<char*> exec_list(std::vector<std::string>& texts) {
+  std::vector<char*> list;
+  for (std::string& text : texts) list.push_back(text.data());
+  list.push_back(nullptr);
+  return list;
+}
+
 std::string utc_now() {
   const auto now = std::chrono::system_clock::now();
   const auto ms =

@@ -40,6 +40,12 @@ std::string wrap(std::string_view text, std::size_t columns, std::size_t indent)
 /// terminal.
 std::string printable(std::string_view text, std::size_t limit = 200);
 
+/// Whether `text` is 8-4-4-4-12 hexadecimal digits in small letters.
+bool is_uuid(std::string_view text);
+
+/// Pointers to `texts` and a null at the end, as exec() takes them, for as long as `texts` stands.
+std::vector<char*> exec_list(std::vector<std::string>& texts);
+
 /// UTC now as 2026-01-31T12:00:00.123Z.
 std::string utc_now();
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/base/metric.hpp"
@@ -79,5 +80,13 @@ struct Peak {
   std::optional<Interval> value{};  ///< empty when the spread is over 10 % or nothing was sampled
   std::string reason{};             ///< why `value` is missing
 };
+
+/// The value of the peak of that tag; empty where there is none.
+inline std::optional<double> peak_of(const std::vector<Peak>& peaks, std::string_view tag) {
+  for (const Peak& peak : peaks) {
+    if (peak.tag == tag && peak.value) return peak.value->center;
+  }
+  return std::nullopt;
+}
 
 }  // namespace harness

@@ -86,6 +86,26 @@ std::vector<std::string> result_files_below(const std::string& folder) {
   return files;
 }
 
+std::vector<std::string> files_named(
+    const std::vector<std::string>& paths,
+    const std::function<void(const std::string& folder, const Error& error)>& unreadable) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    std::error_code ignored;
+    if (!fs::is_directory(path, ignored)) {
+      files.push_back(path);
+      continue;
+    }
+    try {
+      const std::vector<std::string> below = result_files_below(path);
+      files.insert(files.end(), below.begin(), below.end());
+    } catch (const Error& error) {
+      unreadable(path, error);
+    }
+  }
+  return files;
+}
+
 std::vector<std::string> result_files(const std::vector<std::string>& paths) {
   std::vector<std::string> files;
   for (const std::string& path : paths) {

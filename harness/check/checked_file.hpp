@@ -1,10 +1,12 @@
 // A result file as `harness validate` judges it, and where result files are.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "harness/base/error.hpp"
 #include "harness/result/validate.hpp"
 
 namespace harness {
@@ -34,6 +36,12 @@ ExitCode worse(ExitCode a, ExitCode b);
 /// The *.json files anywhere below `folder`, by name, but for schemas (*.schema.json); links to
 /// folders are not followed. Throws Error for what cannot be read.
 std::vector<std::string> result_files_below(const std::string& folder);
+
+/// `paths`, but for folders, and what result_files_below() finds in these; `unreadable` hears of
+/// one that it throws for.
+std::vector<std::string> files_named(
+    const std::vector<std::string>& paths,
+    const std::function<void(const std::string& folder, const Error& error)>& unreadable);
 
 /// Each of `paths` that is a folder gives way to the result files below it; schemas (*.schema.json)
 /// are left out. Throws Error also for a folder that holds none.

@@ -94,19 +94,9 @@ bool belongs_to_a_run(const fs::path& file) {
 
 /// The files of `inputs`, and what lies beside them by the same name.
 std::vector<fs::path> files_of(const std::vector<std::string>& inputs) {
-  std::vector<fs::path> files;
-  for (const std::string& input : inputs) {
-    std::error_code ignored;
-    if (!fs::is_directory(input, ignored)) {
-      files.emplace_back(input);
-      continue;
-    }
-    try {
-      const std::vector<std::string> below = result_files_below(input);
-      files.insert(files.end(), below.begin(), below.end());
-    } catch (const Error&) {  // for the one who reads it to tell
-    }
-  }
+  const auto ignore = [](const std::string&, const Error&) {};  // for the one who reads it to tell
+  const std::vector<std::string> named = files_named(inputs, ignore);
+  std::vector<fs::path> files(named.begin(), named.end());
   for (std::size_t i = files.size(); i-- > 0;) {
     for (const char* extension : kBesideResults) {
       files.push_back(fs::path(files[i]).replace_extension(extension));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "harness/base/print.hpp"
@@ -106,6 +107,10 @@ ExitCode deliver(const Profile& result, const fs::path& file, const fs::path& sa
 ExitCode deliver(const Ablation& result, const fs::path& file, const fs::path& samples, bool strict,
                  OutputFormat format) {
   return deliver_as(result, file, samples, strict, format);
+}
+
+void print_json(const nlohmann::json& document) {
+  print_out(document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 void print_series(const std::vector<Result>& runs, OutputFormat format) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,9 @@ ExitCode deliver(const Profile& result, const std::filesystem::path& file,
 ExitCode deliver(const Ablation& result, const std::filesystem::path& file,
                  const std::filesystem::path& samples, bool strict,
                  OutputFormat format = OutputFormat::kText);
+
+/// `document` on stdout, for people and programs; what is no UTF-8 is replaced.
+void print_json(const nlohmann::json& document);
 
 /// The runs of a series on stdout, in another format than text.
 void print_series(const std::vector<Result>& runs, OutputFormat format);

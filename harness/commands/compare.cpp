@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <limits>
 #include <utility>
 
@@ -7,6 +5,7 @@
 #include "harness/base/text.hpp"
 #include "harness/check/checked_file.hpp"
 #include "harness/cli/options.hpp"
+#include "harness/cli/output.hpp"
 #include "harness/commands/command.hpp"
 #include "harness/compare/comparison.hpp"
 #include "harness/report/text/comparison_text.hpp"
@@ -50,8 +49,7 @@ ExitCode compare_command(const Arguments& arguments) {
   const Comparison comparison = compare_sides(sides, options.number("quality-target"));
   switch (format) {
     case OutputFormat::kJson:
-      print_out(to_json(comparison).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
-                "\n");
+      print_json(to_json(comparison));
       break;
     case OutputFormat::kCsv:
       print_out(comparison_csv(comparison));

@@ -1,10 +1,9 @@
-#include <fmt/format.h>
-
+#include "harness/system/doctor.hpp"
 #include "harness/base/print.hpp"
 #include "harness/cli/options.hpp"
+#include "harness/cli/output.hpp"
 #include "harness/commands/command.hpp"
 #include "harness/system/capture.hpp"
-#include "harness/system/doctor.hpp"
 #include "harness/system/environment.hpp"
 
 namespace harness {
@@ -20,9 +19,7 @@ ExitCode doctor_command(const Arguments& arguments) {
   const nlohmann::json environment = capture_environment();
   const std::vector<Finding> findings = diagnose(system, environment);
   if (options.flag("json")) {
-    const nlohmann::json document = {
-        {"findings", to_json(findings)}, {"system", system}, {"environment", environment}};
-    print_out(fmt::format("{}\n", document.dump(2)));
+    print_json({{"findings", to_json(findings)}, {"system", system}, {"environment", environment}});
   } else {
     print_out(render_findings(findings));
   }

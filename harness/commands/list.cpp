@@ -7,6 +7,7 @@
 #include "harness/base/print.hpp"
 #include "harness/base/text.hpp"
 #include "harness/cli/options.hpp"
+#include "harness/cli/output.hpp"
 #include "harness/commands/command.hpp"
 #include "harness/workload/registry.hpp"
 #include "harness/workload/rules.hpp"
@@ -157,14 +158,14 @@ Rules rules_of(const WorkloadInfo& info, const std::filesystem::path& home) {
   return none;
 }
 
-void print_json(const Listing& listing, const std::filesystem::path& home) {
+json to_json(const Listing& listing, const std::filesystem::path& home) {
   json workloads = json::array();
   for (const WorkloadInfo* info : listing.workloads) {
     workloads.push_back(to_json(*info, rules_of(*info, home)));
   }
   json kernels = json::array();
   for (const auto& [name, info] : listing.kernels) kernels.push_back(to_json(*info));
-  print_out(fmt::format("{}\n", json{{"workloads", workloads}, {"kernels", kernels}}.dump(2)));
+  return {{"workloads", workloads}, {"kernels", kernels}};
 }
 
 void print_text(const Listing& listing, const std::filesystem::path& home) {
@@ -196,7 +197,7 @@ ExitCode list_command(const Arguments& arguments) {
   const std::filesystem::path home = home_folder();
   Listing listing = everything();
   if (!options.words().empty()) listing = only(options.words().front(), listing);
-  options.flag("json") ? print_json(listing, home) : print_text(listing, home);
+  options.flag("json") ? print_json(to_json(listing, home)) : print_text(listing, home);
   return ExitCode::kOk;
 }
 

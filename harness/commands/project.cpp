@@ -154,10 +154,11 @@ ExitCode project_command(const Arguments& arguments) {
   report.rounds = std::move(record.rounds);
   report.notes.insert(report.notes.end(), record.notes.begin(), record.notes.end());
   report.problem_files = write_files(problems, report.notes);
-  print_out(options.flag("json")
-                ? to_json(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
-                      "\n"
-                : render_projection(report, profile, text_columns()));
+  if (options.flag("json")) {
+    print_json(to_json(report));
+  } else {
+    print_out(render_projection(report, profile, text_columns()));
+  }
   const bool whole = std::ssize(report.rounds) == replaying.rounds;
   return whole ? ExitCode::kOk : ExitCode::kAborted;
 }

@@ -10,7 +10,6 @@
 #include "harness/cli/run_options.hpp"
 #include "harness/commands/command.hpp"
 #include "harness/plan/plan.hpp"
-#include "harness/report/common_text.hpp"
 #include "harness/system/affinity.hpp"
 #include "harness/system/interrupt.hpp"
 #include "harness/workload/capabilities.hpp"

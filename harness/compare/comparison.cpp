@@ -78,19 +78,6 @@ std::vector<double> run_medians(const Side& side,
   return values;
 }
 
-std::optional<double> median_of(const Result& run, const std::string& tag) {
-  const Metric* metric = find_metric(run.metrics, tag);
-  if (metric == nullptr || !metric->summary.median) return std::nullopt;
-  return metric->summary.median->center;
-}
-
-std::optional<double> peak_of(const Result& run, const std::string& tag) {
-  for (const Peak& peak : run.peaks) {
-    if (peak.tag == tag && peak.value) return peak.value->center;
-  }
-  return std::nullopt;
-}
-
 ComparedRow row_of(const std::string& name, const std::string& unit, const std::vector<Side>& sides,
                    const std::function<std::optional<double>(const Result&)>& value) {
   ComparedRow row{name, unit, {}, {}, true, {}};
@@ -127,27 +114,27 @@ std::vector<ComparedRow> metric_rows(const std::vector<Side>& sides) {
         continue;
       }
       rows.push_back(row_of(metric.tag, metric.unit, sides,
-                            [&](const Result& run) { return median_of(run, metric.tag); }));
+                            [&](const Result& run) { return median_of(run.metrics, metric.tag); }));
     }
   }
   rows.push_back(row_of("throughput a thread", "samples/s", sides,
                         [](const Result& run) -> std::optional<double> {
-                          const auto all = median_of(run, "throughput.samples");
+                          const auto all = median_of(run.metrics, "throughput.samples");
                           const json threads = run.settings.effective.value("threads", json());
                           if (!all || !threads.is_number() || threads == 0) return std::nullopt;
                           return *all / threads.get<double>();
                         }));
   rows.push_back(row_of("throughput a GB/s", "samples/s", sides,
                         [](const Result& run) -> std::optional<double> {
-                          const auto all = median_of(run, "throughput.samples");
-                          const auto copying = peak_of(run, "copy.bandwidth");
+                          const auto all = median_of(run.metrics, "throughput.samples");
+                          const auto copying = peak_of(run.peaks, "copy.bandwidth");
                           if (!all || !copying) return std::nullopt;
                           return *all / (*copying / 1e9);
                         }));
   rows.push_back(
       row_of("share of the copying", "1", sides, [](const Result& run) -> std::optional<double> {
-        const auto step = median_of(run, "time.step");
-        const auto copying = peak_of(run, "copy.bandwidth");
+        const auto step = median_of(run.metrics, "time.step");
+        const auto copying = peak_of(run.peaks, "copy.bandwidth");
         if (!step || !copying || !run.cost || run.cost->cost.step_bytes <= 0) {
           return std::nullopt;
         }

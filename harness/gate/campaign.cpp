@@ -27,18 +27,6 @@ constexpr const char* kVariable = "HARNESS_CAMPAIGN";
 constexpr double kPatience = 60;
 constexpr std::int64_t kMostPairs = 1'000'000;
 
-/// 8-4-4-4-12 hexadecimal digits.
-bool is_uuid(const std::string& text) {
-  constexpr std::string_view kForm = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
-  if (text.size() != kForm.size()) return false;
-  for (std::size_t i = 0; i < kForm.size(); ++i) {
-    const bool hexadecimal =
-        std::string_view("0123456789abcdef").find(text[i]) != std::string::npos;
-    if (kForm[i] == '-' ? text[i] != '-' : !hexadecimal) return false;
-  }
-  return true;
-}
-
 class Campaign {
  public:
   Campaign(const CampaignOptions& options, const CampaignHooks& hooks)

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "harness/base/text.hpp"
-#include "harness/result/result_common.hpp"
+#include "harness/result/common_json.hpp"
 
 namespace harness {
 namespace {
@@ -191,24 +191,16 @@ std::string render_text(const GateReport& report) {
 }
 
 json to_json(const GateReport& report, bool inconclusive_passes) {
-  const auto differences = [](const std::vector<GateDifference>& list) {
-    json array = json::array();
-    for (const GateDifference& one : list) {
-      array.push_back(
-          {{"name", one.name}, {"baseline", one.baseline}, {"candidate", one.candidate}});
-    }
-    return array;
-  };
-  const auto number = [](const std::optional<double>& value) {
-    return value ? json(*value) : json();
+  const auto difference = [](const GateDifference& one) {
+    return json{{"name", one.name}, {"baseline", one.baseline}, {"candidate", one.candidate}};
   };
   json rows = json::array();
   for (const GateRow& row : rows_by_weight(report)) {
     json object = {{"metric", row.tag},
                    {"unit", row.unit},
                    {"group", to_text(row.group)},
-                   {"baseline", number(row.baseline)},
-                   {"candidate", number(row.candidate)},
+                   {"baseline", or_null(row.baseline)},
+                   {"candidate", or_null(row.candidate)},
                    {"n", row.n},
                    {"margin", row.margin},
                    {"verdict", to_text(row.verdict)},
@@ -217,8 +209,8 @@ json to_json(const GateReport& report, bool inconclusive_passes) {
     object["improvement"] = json();
     if (row.improvement) {
       object["improvement"] = {{"median", row.improvement->center},
-                               {"low", number(row.improvement->low)},
-                               {"high", number(row.improvement->high)},
+                               {"low", or_null(row.improvement->low)},
+                               {"high", or_null(row.improvement->high)},
                                {"confidence", row.improvement->confidence}};
     }
     rows.push_back(std::move(object));
@@ -230,8 +222,8 @@ json to_json(const GateReport& report, bool inconclusive_passes) {
           {"baseline", report.baseline},
           {"candidate", report.candidate},
           {"campaign", report.campaign},
-          {"differences", differences(report.differences)},
-          {"forbidding", differences(report.forbidding)},
+          {"differences", list_json(report.differences, difference)},
+          {"forbidding", list_json(report.forbidding, difference)},
           {"rows", std::move(rows)},
           {"notes", report.notes},
           {"verdict", overall_word(report)},

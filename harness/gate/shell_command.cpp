@@ -33,13 +33,6 @@ std::vector<std::string> environment_with(
   return list;
 }
 
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> list;
-  for (std::string& text : texts) list.push_back(text.data());
-  list.push_back(nullptr);
-  return list;
-}
-
 /// Without their quotes.
 std::vector<std::string> words_of(const std::string& command) {
   std::vector<std::string> words;
@@ -68,7 +61,7 @@ ShellRun run_shell_command(const std::string& command,
   if (file < 0) throw refuse(errno);
   KeptRun kept;
   try {
-    kept = run_kept(pointers(arguments).data(), pointers(variables).data(), file, limit_seconds);
+    kept = run_kept(exec_list(arguments).data(), exec_list(variables).data(), file, limit_seconds);
   } catch (...) {
     ::close(file);
     throw;

@@ -9,6 +9,7 @@
 #include "harness/base/hash.hpp"
 #include "harness/base/json_reader.hpp"
 #include "harness/base/text.hpp"
+#include "harness/result/result_common.hpp"
 
 namespace harness {
 namespace {
@@ -35,11 +36,6 @@ json parsed(const std::string& text) {
   } catch (const Error&) {
     return {};
   }
-}
-
-std::string text_member(const json& document, const char* name) {
-  const auto found = document.find(name);
-  return found != document.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
 }  // namespace

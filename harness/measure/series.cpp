@@ -23,13 +23,6 @@ namespace {
 // the person typed it.
 constexpr const char* kOrderVariable = "HARNESS_SERIES_ORDER";
 
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> list;
-  for (std::string& text : texts) list.push_back(text.data());
-  list.push_back(nullptr);
-  return list;
-}
-
 pid_t spawn(const std::vector<std::string>& arguments, const SeriesOrder& order) {
   std::vector<std::string> argv = {"harness", "run"};
   argv.insert(argv.end(), arguments.begin(), arguments.end());
@@ -50,7 +43,7 @@ pid_t spawn(const std::vector<std::string>& arguments, const SeriesOrder& order)
   ::posix_spawnattr_setsigdefault(&attributes, &heard);
   pid_t child = 0;
   const int failed = ::posix_spawn(&child, "/proc/self/exe", nullptr, &attributes,
-                                   pointers(argv).data(), pointers(environment).data());
+                                   exec_list(argv).data(), exec_list(environment).data());
   ::posix_spawnattr_destroy(&attributes);
   if (failed != 0) throw Error("run of the series", std::strerror(failed));
   return child;

@@ -26,10 +26,6 @@ constexpr const char* kName = "series.state";
 constexpr const char* kFormat = "harness-series/1";
 constexpr const char* kSaved = "saved_state_of";
 
-bool is_uuid(const std::string& text) {
-  return text.size() == 36 && text.find_first_not_of("0123456789abcdef-") == std::string::npos;
-}
-
 std::string shown(const fs::path& folder) { return printable((folder / kName).string()); }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "harness/base/text.hpp"
+#include "harness/result/result_common.hpp"
 
 namespace harness {
 namespace {
@@ -17,8 +18,7 @@ constexpr const char* kUnknown = "unknown";
 std::string text_at(const json& system, const char* path) {
   const json::json_pointer pointer(path);
   if (!system.contains(pointer) || system.at(pointer).is_null()) return kUnknown;
-  const json& value = system.at(pointer);
-  return value.is_string() ? value.get<std::string>() : value.dump();
+  return plain_text(system.at(pointer));
 }
 
 std::string quantity_at(const json& system, const char* path, const char* unit) {

@@ -15,12 +15,6 @@ constexpr std::size_t kColumns = 100;
 
 }  // namespace
 
-std::string setting_text(const Settings& settings, const char* key) {
-  const auto found = settings.effective.find(key);
-  if (found == settings.effective.end() || found->is_null()) return "-";
-  return printable(found->is_string() ? found->get<std::string>() : found->dump(), 60);
-}
-
 std::string set_up_text(const Settings& settings, const KernelSet& kernels) {
   return fmt::format("batch {} · {} · kernels {} · allocator {} · threads {}",
                      setting_text(settings, "batch_size"), setting_text(settings, "precision"),

@@ -8,9 +8,6 @@
 
 namespace harness {
 
-/// The effective setting `key`, safe to print; "-" where there is none.
-std::string setting_text(const Settings& settings, const char* key);
-
 /// "batch 1 · fp32 · kernels custom · allocator pooled · threads 2", safe to print.
 std::string set_up_text(const Settings& settings, const KernelSet& kernels);
 

@@ -39,8 +39,7 @@ class Finder {
     std::set<std::string> seen;
     for (std::size_t i = 0; i < ablation_.variants.size(); ++i) {
       const Variant& variant = ablation_.variants[i];
-      problems_.expect(seen.insert(variant.name).second, path_of(i) + "/name",
-                       "'" + variant.name + "' is there twice");
+      problems_.expect_once(seen, variant.name, path_of(i) + "/name");
       const std::string& previous = variant.to_previous.to;
       problems_.expect(previous.empty() || (previous != variant.name && seen.contains(previous)),
                        path_of(i) + "/ratio_to_previous/to",

@@ -41,8 +41,7 @@ class Finder {
     for (std::size_t i = 0; i < result_.peaks.size(); ++i) {
       const Peak& peak = result_.peaks[i];
       const std::string path = "/peaks/" + std::to_string(i);
-      problems_.expect(tags.insert(peak.tag).second, path + "/tag",
-                       "'" + peak.tag + "' is there twice");
+      problems_.expect_once(tags, peak.tag, path + "/tag");
       const std::optional<MetricKind> kind = metric_kind(peak.tag);
       problems_.expect(!kind || peak.unit == kind->unit, path + "/unit",
                        fmt::format("'{}', but a peak {} is in '{}'", peak.unit, peak.tag,
@@ -57,9 +56,7 @@ class Finder {
     const std::string doubt = peak_doubt(peak.samples);
     problems_.expect(doubt.empty(), path + "/samples", "give no value: " + doubt);
     if (!doubt.empty()) return;
-    const Interval computed = median_interval(peak.samples);
-    problems_.expect_same(path + "/value/center", peak.value->center, computed.center);
-    problems_.expect_same_bounds(path + "/value", *peak.value, computed);
+    problems_.expect_same_interval(path + "/value", *peak.value, median_interval(peak.samples));
   }
 
   void quality(const QualityReport& report) {

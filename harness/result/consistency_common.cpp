@@ -218,6 +218,17 @@ void ProblemList::expect_same_bounds(const std::string& path, const Interval& st
   expect_same(path + "/confidence", stored.confidence, computed.confidence);
 }
 
+void ProblemList::expect_same_interval(const std::string& path, const Interval& stored,
+                                       const Interval& computed) {
+  expect_same(path + "/center", stored.center, computed.center);
+  expect_same_bounds(path, stored, computed);
+}
+
+void ProblemList::expect_once(std::set<std::string>& seen, const std::string& name,
+                              const std::string& path) {
+  expect(seen.insert(name).second, path, "'" + name + "' is there twice");
+}
+
 void check_common(const ResultCommon& common, const json& document, ProblemList& problems) {
   check_identity(common.identity, problems);
   check_division(common, problems);
@@ -237,8 +248,7 @@ void check_quality(const QualityReport& report, const Settings& settings,
   for (std::size_t i = 0; i < report.quality.checks.size(); ++i) {
     const Check& check = report.quality.checks[i];
     const std::string at = fmt::format("{}/checks/{}", path, i);
-    problems.expect(names.insert(check.name).second, at + "/name",
-                    "'" + check.name + "' is there twice");
+    problems.expect_once(names, check.name, at + "/name");
     check_one(check, at, problems);
   }
   check_share(report.quality, path, problems);

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,11 @@ class ProblemList {
   /// The bounds and the confidence; the center stands under another name in some objects.
   void expect_same_bounds(const std::string& path, const Interval& stored,
                           const Interval& computed);
+  /// These and the center, of an interval at `path`.
+  void expect_same_interval(const std::string& path, const Interval& stored,
+                            const Interval& computed);
+  /// `name` stands at `path`, and is not among those that were `seen`.
+  void expect_once(std::set<std::string>& seen, const std::string& name, const std::string& path);
   std::vector<SchemaProblem> take() { return std::move(problems_); }
 
  private:

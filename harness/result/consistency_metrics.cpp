@@ -30,8 +30,7 @@ class Checker {
     for (std::size_t i = 0; i < result_.metrics.size(); ++i) {
       const Metric& metric = result_.metrics[i];
       const std::string path = "/metrics/" + std::to_string(i);
-      problems_.expect(tags.insert(metric.tag).second, path + "/tag",
-                       "'" + metric.tag + "' is there twice");
+      problems_.expect_once(tags, metric.tag, path + "/tag");
       kind(metric, path);
       samples(metric, path);
       Metric again = metric;
@@ -98,8 +97,7 @@ class Checker {
     problems_.expect(stored.median.has_value() == computed.median.has_value(), path + "/median",
                      stored.median ? "there, without samples" : "null, although there are samples");
     if (!stored.median || !computed.median) return;
-    problems_.expect_same(path + "/median/center", stored.median->center, computed.median->center);
-    problems_.expect_same_bounds(path + "/median", *stored.median, *computed.median);
+    problems_.expect_same_interval(path + "/median", *stored.median, *computed.median);
   }
 
   const Result& result_;

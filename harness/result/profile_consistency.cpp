@@ -165,9 +165,7 @@ class Finder {
     problems_.expect(again.overhead.has_value() == profile_.overhead.has_value(),
                      "/profile/overhead", "is not what the steps say");
     if (!again.overhead || !profile_.overhead) return;
-    problems_.expect_same("/profile/overhead/center", profile_.overhead->center,
-                          again.overhead->center);
-    problems_.expect_same_bounds("/profile/overhead", *profile_.overhead, *again.overhead);
+    problems_.expect_same_interval("/profile/overhead", *profile_.overhead, *again.overhead);
   }
 
   const Profile& profile_;

@@ -16,6 +16,21 @@ bool was_stopped(const Status& status) {
   return status.state == RunState::kAborted && !missed_target(status);
 }
 
+std::string plain_text(const nlohmann::json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::string text_member(const nlohmann::json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+std::string setting_text(const Settings& settings, const char* key) {
+  const auto found = settings.effective.find(key);
+  if (found == settings.effective.end() || found->is_null()) return "-";
+  return printable(plain_text(*found), 60);
+}
+
 std::string kernels_text(const KernelSet& kernels) {
   if (kernels.empty()) return "none";
   std::map<std::string, std::size_t> users;

@@ -49,6 +49,11 @@ bool missed_target(const Status& status);
 /// Aborted before its end: by somebody, by a signal, by a failure.
 bool was_stopped(const Status& status);
 
+/// A value of a document in words: a text without its quotes.
+std::string plain_text(const nlohmann::json& value);
+/// The text at `key` of an object; empty where there is none.
+std::string text_member(const nlohmann::json& object, const char* key);
+
 /// What most operators take, and those that do not: "reference except NAME=custom"; "none"
 /// without any.
 std::string kernels_text(const KernelSet& kernels);
@@ -98,6 +103,9 @@ struct Settings {
   nlohmann::json requested = nlohmann::json::object();
   nlohmann::json effective = nlohmann::json::object();
 };
+
+/// The effective setting `key`, safe to print; "-" where there is none.
+std::string setting_text(const Settings& settings, const char* key);
 
 struct Memory {
   std::optional<double> peak_bytes{};

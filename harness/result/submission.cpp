@@ -21,11 +21,6 @@ constexpr std::size_t kLongestWorkload = 128;
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-std::string text_of(const json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 /// Words of small letters and digits; "(R)" and the like are none.
 std::vector<std::string> words_of(std::string text) {
   for (const char* mark : {"(R)", "(r)", "(TM)", "(tm)"}) {
@@ -48,8 +43,8 @@ std::vector<std::string> words_of(std::string text) {
 
 /// Which Zen core an AMD processor has, by family and model number; empty when not known.
 std::string zen_generation(const json& cpu) {
-  const auto family = parse_integer(text_of(cpu, "family")).value_or(0);
-  const auto model = parse_integer(text_of(cpu, "model")).value_or(-1);
+  const auto family = parse_integer(text_member(cpu, "family")).value_or(0);
+  const auto model = parse_integer(text_member(cpu, "model")).value_or(-1);
   if (family == 0x17) return model >= 0x30 ? "zen2" : "zen";
   if (family == 0x1A) return "zen5";
   if (family != 0x19 || model < 0) return {};
@@ -64,7 +59,7 @@ std::string model_slug(const json& cpu) {
     return std::all_of(word.begin(), word.end(), is_digit);
   };
   std::vector<std::string> words;
-  for (const std::string& word : words_of(text_of(cpu, "model_name"))) {
+  for (const std::string& word : words_of(text_member(cpu, "model_name"))) {
     if (std::find(kFiller.begin(), kFiller.end(), word) != kFiller.end()) continue;
     // "96-Core Processor": the cores are counted apart.
     if (word == "core" && !words.empty() && is_number(words.back())) {
@@ -73,7 +68,7 @@ std::string model_slug(const json& cpu) {
       words.push_back(word);
     }
   }
-  const std::string vendor = text_of(cpu, "vendor");
+  const std::string vendor = text_member(cpu, "vendor");
   const bool amd = vendor == "AuthenticAMD";
   if (words.empty()) words = words_of(vendor);
   if (words.empty()) words = {"unknown-cpu"};

@@ -138,6 +138,16 @@ TEST_CASE("lines are broken at blanks and never end in one", "[base]") {
   CHECK(wrap("\u00b7\u00b7\u00b7 \u00b7\u00b7", 6, 0) == "\u00b7\u00b7\u00b7 \u00b7\u00b7");
 }
 
+TEST_CASE("a UUID has one form", "[base]") {
+  CHECK(is_uuid("01234567-89ab-4def-8123-456789abcdef"));
+  for (const char* text :
+       {"", "01234567-89ab-4def-8123-456789abcde", "01234567-89AB-4def-8123-456789abcdef",
+        "0123456-789ab-4def-8123-456789abcdef"}) {
+    CAPTURE(text);
+    CHECK_FALSE(is_uuid(text));
+  }
+}
+
 TEST_CASE("a tag says the unit and the direction of its family", "[base]") {
   CHECK(standard_metric("time.phase.forward", "").unit == "s");
   CHECK(standard_metric("time.step", "").direction == Direction::kLower);
