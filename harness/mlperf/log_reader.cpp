@@ -14,7 +14,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr JsonLimits kEventLimits = {kLongestLogLine, 16, 1 << 16, 10'000, false};
+constexpr std::size_t kMostLogLines = 200'000;
+/// The first is the longest line.
+constexpr JsonLimits kEventLimits = {std::size_t{1} << 20, 16, 1 << 16, 10'000, false};
 
 json parse_event(std::string_view text, const std::string& name, std::int64_t line) {
   const std::string where = fmt::format("{} line {}", printable(name), line);

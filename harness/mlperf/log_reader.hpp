@@ -16,10 +16,8 @@ struct LogLine {
   nlohmann::json event{};  ///< an object
 };
 
-/// Most bytes of a log file and of a line in it, and most events.
+/// Most bytes of a log file.
 inline constexpr std::size_t kLargestLog = std::size_t{64} << 20;
-inline constexpr std::size_t kLongestLogLine = std::size_t{1} << 20;
-inline constexpr std::size_t kMostLogLines = 200'000;
 
 /// The events in `text`, one for each line that contains `prefix`; what stands before its last
 /// occurrence is skipped, other lines too. Throws Error, naming the line, where an event is not a

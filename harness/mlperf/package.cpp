@@ -20,6 +20,8 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
+/// Results that a package holds: the fastest and the slowest are dropped.
+constexpr std::size_t kPackagedRuns = 5;
 constexpr const char* kWholeSeries = "give all files of one 'harness run --runs 5'";
 
 /// The value that the log gives `key` first; null where it does not.

@@ -12,9 +12,6 @@
 
 namespace harness {
 
-/// Results that a package of this benchmark holds: the fastest and the slowest are dropped.
-inline constexpr std::size_t kPackagedRuns = 5;
-
 /// A result file and the log that lies beside it.
 struct PackagedRun {
   std::string file{};  ///< of the result, for messages
@@ -28,7 +25,7 @@ PackagedRun read_packaged_run(const std::filesystem::path& file);
 
 /// The package's files by their paths in it. With `rehearsal`, runs that are not MLPerf's own are
 /// taken too, and every file says that it is a rehearsal. Throws Error, naming the file, for runs
-/// that do not belong together: another number than kPackagedRuns, not all runs of one series of as
+/// that do not belong together: another number than five, not all runs of one series of as
 /// many, several workloads, settings or machines, a seed twice, more than one run that did not
 /// reach its target, a log that breaks the rules or belongs to another run.
 std::map<std::string, std::string> make_package(std::vector<PackagedRun> runs,

@@ -15,6 +15,7 @@ namespace {
 
 constexpr double kNano = 1e-9;
 constexpr double kMilli = 1e-3;
+constexpr std::size_t kMostAllocations = 20;
 
 /// What makes primitives alike: all but the time.
 std::string identity_of(const Primitive& p) {

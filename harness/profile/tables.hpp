@@ -67,9 +67,8 @@ struct ProfileTables {
   std::vector<PrimitiveRow> primitives{};  ///< by seconds, the longest first
   /// Of the step's primitive time, that of primitives with an owner; 1 without any primitive.
   double attributed_share = 1;
-  std::vector<MemoryPoint> memory{};  ///< of the first profiled step
-  std::vector<LargeAllocation>
-      allocations{};  ///< of it, the largest first, at most kMostAllocations
+  std::vector<MemoryPoint> memory{};           ///< of the first profiled step
+  std::vector<LargeAllocation> allocations{};  ///< of it, the largest first, at most 20
   std::vector<std::string> libraries{};
   /// What the processor counted, of a step: cycles, instructions, cache_misses, ...
   std::map<std::string, double> counters{};
@@ -77,7 +76,6 @@ struct ProfileTables {
   std::vector<std::string> notes{};  ///< lines that could not be read, steps without a primitive
 };
 
-inline constexpr std::size_t kMostAllocations = 20;
 /// Of the curve of memory over time.
 inline constexpr std::size_t kMostMemoryPoints = 1000;
 
