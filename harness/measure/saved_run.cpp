@@ -13,7 +13,6 @@
 #include "harness/base/text.hpp"
 #include "harness/measure/run_files.hpp"
 #include "harness/measure/saved_json.hpp"
-#include "harness/result/common_from_json.hpp"
 #include "harness/result/common_json.hpp"
 
 namespace harness {

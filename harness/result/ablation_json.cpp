@@ -2,14 +2,32 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/text.hpp"
-#include "harness/result/common_from_json.hpp"
 #include "harness/result/common_json.hpp"
 #include "harness/result/json_clean.hpp"
+#include "harness/result/json_fields.hpp"
 
 namespace harness {
 namespace {
 
 using nlohmann::json;
+
+constexpr JsonFields kTurn(JsonField("round", &Turn::round), JsonField("warmup", &Turn::warmup),
+                           JsonField("order", &Turn::order),
+                           JsonField("step_seconds", &Turn::step_seconds),
+                           JsonField("phase_seconds", &Turn::phase_seconds));
+
+constexpr JsonFields kPhase(JsonField("name", &VariantPhase::name),
+                            JsonField("median_seconds", &VariantPhase::median_seconds));
+
+constexpr JsonFields kSettings(JsonField("allocator", &VariantSettings::allocator),
+                               JsonField("precision", &VariantSettings::precision),
+                               JsonField("kernels", &VariantSettings::kernels));
+
+constexpr JsonFields kVariant(JsonField("name", &Variant::name),
+                              JsonField("summary", &Variant::summary));
+
+constexpr JsonFields kLeftOut(JsonField("name", &LeftOut::name),
+                              JsonField("reason", &LeftOut::reason));
 
 void put_speedup(json& object, const char* key, const Speedup& speedup) {
   if (!speedup.value) {
@@ -26,42 +44,24 @@ Speedup speedup_from(const json& variant, const char* key) {
   return {ratio.at("to"), bounds_from(ratio, ratio.at("median").get<double>()), ""};
 }
 
-json turn_json(const Turn& turn) {
-  return {{"round", turn.round},
-          {"warmup", turn.warmup},
-          {"order", turn.order},
-          {"step_seconds", turn.step_seconds},
-          {"phase_seconds", turn.phase_seconds}};
-}
-
-Turn turn_from(const json& object) {
-  return {object.at("round"), object.at("warmup"), object.at("order"),
-          object.at("step_seconds").get<std::vector<double>>(),
-          object.at("phase_seconds").get<std::map<std::string, std::vector<double>>>()};
-}
-
 json phase_json(const VariantPhase& phase) {
-  json object = {{"name", phase.name}, {"median_seconds", phase.median_seconds}};
+  json object = kPhase.put(phase);
   put_speedup(object, "ratio_to_reference", phase.to_reference);
   return object;
 }
 
 VariantPhase phase_from(const json& object) {
-  return {object.at("name"), object.at("median_seconds"),
-          speedup_from(object, "ratio_to_reference")};
+  VariantPhase phase = kPhase.take(object);
+  phase.to_reference = speedup_from(object, "ratio_to_reference");
+  return phase;
 }
 
 json variant_json(const Variant& variant) {
-  const VariantSettings& settings = variant.settings;
-  json object = {{"name", variant.name},
-                 {"summary", variant.summary},
-                 {"settings",
-                  {{"allocator", settings.allocator},
-                   {"precision", settings.precision},
-                   {"kernels", settings.kernels}}},
-                 {"peak_memory_source", variant.memory.source},
-                 {"phases", list_json(variant.phases, phase_json)},
-                 {"turns", list_json(variant.turns, turn_json)}};
+  json object = kVariant.put(variant);
+  object["settings"] = kSettings.put(variant.settings);
+  object["peak_memory_source"] = variant.memory.source;
+  object["phases"] = list_json(variant.phases, phase_json);
+  object["turns"] = list_json(variant.turns, kTurn);
   put(object, "median_seconds", variant.median_seconds, "no round was finished after the warm-up");
   put_speedup(object, "ratio_to_first", variant.to_first);
   put_speedup(object, "ratio_to_previous", variant.to_previous);
@@ -69,18 +69,13 @@ json variant_json(const Variant& variant) {
   put(object, "peak_memory_bytes", variant.memory.peak_bytes, variant.memory.reason);
   put(object, "quality_passed", variant.quality ? variant.quality->passed : std::nullopt,
       variant.quality ? "there is nothing to judge it by" : "quality was not evaluated");
-  object["quality"] = variant.quality ? quality_json(*variant.quality) : json();
-  if (!variant.quality) object["missing"]["quality"] = "quality was not evaluated";
+  put(object, "quality", variant.quality, "quality was not evaluated", quality_json);
   return object;
 }
 
 Variant variant_from(const json& object) {
-  Variant variant;
-  variant.name = object.at("name");
-  variant.summary = object.at("summary");
-  const json& settings = object.at("settings");
-  variant.settings = {settings.at("allocator"), settings.at("precision"),
-                      settings.at("kernels").get<KernelSet>()};
+  Variant variant = kVariant.take(object);
+  variant.settings = kSettings.take(object.at("settings"));
   variant.median_seconds = optional_of<double>(object, "median_seconds");
   variant.to_first = speedup_from(object, "ratio_to_first");
   variant.to_previous = speedup_from(object, "ratio_to_previous");
@@ -90,7 +85,7 @@ Variant variant_from(const json& object) {
   if (!variant.memory.peak_bytes) variant.memory.reason = reason_of(object, "peak_memory_bytes");
   if (!object.at("quality").is_null()) variant.quality = quality_from(object.at("quality"));
   variant.phases = list_from<VariantPhase>(object.at("phases"), phase_from);
-  variant.turns = list_from<Turn>(object.at("turns"), turn_from);
+  variant.turns = list_from<Turn>(object.at("turns"), kTurn);
   return variant;
 }
 
@@ -99,9 +94,7 @@ Variant variant_from(const json& object) {
 json to_json(const Ablation& ablation) {
   json document = common_json(ablation, "ablation", kAblationSchemaVersion);
   document["variants"] = list_json(ablation.variants, variant_json);
-  document["left_out"] = list_json(ablation.left_out, [](const LeftOut& item) {
-    return json{{"name", item.name}, {"reason", item.reason}};
-  });
+  document["left_out"] = list_json(ablation.left_out, kLeftOut);
   clean_for_result(document);
   return document;
 }
@@ -111,9 +104,7 @@ Ablation ablation_from_json(const json& document) {
     Ablation ablation;
     read_common(document, ablation);
     ablation.variants = list_from<Variant>(document.at("variants"), variant_from);
-    ablation.left_out = list_from<LeftOut>(document.at("left_out"), [](const json& item) {
-      return LeftOut{item.at("name"), item.at("reason")};
-    });
+    ablation.left_out = list_from<LeftOut>(document.at("left_out"), kLeftOut);
     return ablation;
   } catch (const json::exception& error) {
     throw Error("ablation", "does not fit the schema: " + printable(error.what()),

@@ -1,21 +1,49 @@
 #include "harness/result/result_json.hpp"
 
+#include <cstdint>
+#include <map>
 #include <utility>
 
+#include "harness/base/error.hpp"
+#include "harness/base/text.hpp"
 #include "harness/result/common_json.hpp"
 #include "harness/result/json_clean.hpp"
+#include "harness/result/json_fields.hpp"
 
 namespace harness {
 namespace {
 
 using nlohmann::json;
 
+constexpr JsonFields kPeak(JsonField("tag", &Peak::tag), JsonField("unit", &Peak::unit),
+                           JsonField("method", &Peak::method), JsonField("threads", &Peak::threads),
+                           JsonField("samples", &Peak::samples));
+
+constexpr JsonFields kCost(JsonField("forward_flops", &Cost::forward_flops),
+                           JsonField("step_flops", &Cost::step_flops),
+                           JsonField("step_bytes", &Cost::step_bytes),
+                           JsonField("precision", &Cost::precision));
+
+constexpr JsonFields kResumption(JsonField("epoch", &Resumption::epoch),
+                                 JsonField("steps", &Resumption::steps),
+                                 JsonField("at", &Resumption::at));
+
+constexpr JsonFields kTraining(JsonField("epochs", &TrainingReport::epochs),
+                               JsonField("max_epochs", &TrainingReport::max_epochs),
+                               JsonField("steps", &TrainingReport::steps),
+                               JsonField("samples", &TrainingReport::samples),
+                               JsonField("seconds", &TrainingReport::seconds),
+                               JsonField("target_reached", &TrainingReport::target_reached));
+
+constexpr JsonFields kMetric(JsonField("tag", &Metric::tag), JsonField("unit", &Metric::unit),
+                             JsonField("description", &Metric::description),
+                             JsonField("warnings", &Metric::warnings));
+
 json summary_json(const Summary& summary) {
   constexpr const char* kNone = "no finite sample after the warm-up";
   const bool any = summary.n > 0;
   json object = {{"n", summary.n}};
-  object["median"] = summary.median ? interval_json(*summary.median) : json();
-  if (!summary.median) object["missing"]["median"] = kNone;
+  put(object, "median", summary.median, kNone, interval_json);
   put(object, "min", summary.min, kNone);
   put(object, "max", summary.max, kNone);
   put(object, "p90", summary.p90, any ? "needs 50 samples" : kNone);
@@ -23,31 +51,56 @@ json summary_json(const Summary& summary) {
   return object;
 }
 
+Summary summary_from(const json& object) {
+  Summary summary;
+  summary.n = object.at("n");
+  if (!object.at("median").is_null()) summary.median = interval_from(object.at("median"));
+  summary.min = optional_of<double>(object, "min");
+  summary.max = optional_of<double>(object, "max");
+  summary.p90 = optional_of<double>(object, "p90");
+  summary.p99 = optional_of<double>(object, "p99");
+  return summary;
+}
+
 json sample_json(const Sample& sample) {
   json object = {{"step", sample.step}, {"warmup", sample.warmup}};
-  object["value"] = sample.value ? json(*sample.value) : json();
+  object["value"] = or_null(sample.value);
   if (!sample.value) object["reason"] = why_missing(sample.reason);
   return object;
 }
 
+Sample sample_from(const json& object) {
+  return {object.at("step").get<std::int64_t>(), object.at("warmup").get<bool>(),
+          optional_of<double>(object, "value"), object.value("reason", "")};
+}
+
 json peak_json(const Peak& peak) {
-  json object = {{"tag", peak.tag},
-                 {"unit", peak.unit},
-                 {"method", peak.method},
-                 {"threads", peak.threads},
-                 {"samples", peak.samples}};
+  json object = kPeak.put(peak);
   object["value"] = peak.value ? interval_json(*peak.value) : json();
   if (!peak.value) object["reason"] = why_missing(peak.reason);
   return object;
 }
 
+Peak peak_from(const json& object) {
+  Peak peak = kPeak.take(object);
+  if (!object.at("value").is_null()) peak.value = interval_from(object.at("value"));
+  peak.reason = object.value("reason", "");
+  return peak;
+}
+
+// Before 1.3.0 convolutions were all that was counted.
+std::map<std::string, std::int64_t> calls_from(const json& object) {
+  std::map<std::string, std::int64_t> calls;
+  if (object.contains("calls")) return object.at("calls").get_to(calls);
+  const std::int64_t convolutions = object.at("convolution_calls");
+  if (convolutions > 0) calls.emplace("convolutions", convolutions);
+  return calls;
+}
+
 json cost_json(const CostReport& report) {
   const Cost& cost = report.cost;
-  json object = {{"forward_flops", cost.forward_flops},
-                 {"step_flops", cost.step_flops},
-                 {"step_bytes", cost.step_bytes},
-                 {"calls", cost.calls},
-                 {"precision", cost.precision}};
+  json object = kCost.put(cost);
+  object["calls"] = cost.calls;
   if (!cost.phase_flops.empty()) object["phase_flops"] = cost.phase_flops;
   if (!cost.phase_bytes.empty()) object["phase_bytes"] = cost.phase_bytes;
   put(object, "achieved_flops_per_second", report.achieved_flops_per_second, report.reason);
@@ -55,14 +108,29 @@ json cost_json(const CostReport& report) {
   return object;
 }
 
+CostReport cost_from(const json& object) {
+  CostReport report;
+  const std::map<std::string, double> none;
+  report.cost = kCost.take(object);
+  report.cost.calls = calls_from(object);
+  report.cost.phase_flops = object.value("phase_flops", none);
+  report.cost.phase_bytes = object.value("phase_bytes", none);
+  report.achieved_flops_per_second = optional_of<double>(object, "achieved_flops_per_second");
+  report.utilisation = optional_of<double>(object, "utilisation");
+  if (!report.utilisation) report.reason = reason_of(object, "utilisation");
+  return report;
+}
+
 json training_json(const TrainingReport& report) {
-  return {{"epochs", report.epochs},
-          {"max_epochs", report.max_epochs},
-          {"steps", report.steps},
-          {"samples", report.samples},
-          {"seconds", report.seconds},
-          {"target_reached", report.target_reached},
-          {"resumed", list_json(report.resumed, resumption_json)}};
+  json object = kTraining.put(report);
+  object["resumed"] = list_json(report.resumed, kResumption);
+  return object;
+}
+
+TrainingReport training_from(const json& object) {
+  TrainingReport report = kTraining.take(object);
+  report.resumed = list_from<Resumption>(object.at("resumed"), kResumption);
+  return report;
 }
 
 json memory_json(const Memory& memory) {
@@ -71,22 +139,48 @@ json memory_json(const Memory& memory) {
   return object;
 }
 
-}  // namespace
-
-json resumption_json(const Resumption& resumption) {
-  return {{"epoch", resumption.epoch}, {"steps", resumption.steps}, {"at", resumption.at}};
+Memory memory_from(const json& object) {
+  Memory memory = {optional_of<double>(object, "peak_bytes"), object.at("source"), ""};
+  if (!memory.peak_bytes) memory.reason = reason_of(object, "peak_bytes");
+  return memory;
 }
 
+Result read_document(const json& document) {
+  Result result;
+  read_common(document, result);
+  result.kernels = document.at("kernels").get<KernelSet>();
+  result.peaks = list_from<Peak>(document.at("peaks"), peak_from);
+  result.metrics = list_from<Metric>(document.at("metrics"), metric_from_json);
+  result.memory = memory_from(document.at("memory"));
+  if (!document.at("cost").is_null()) result.cost = cost_from(document.at("cost"));
+  if (!document.at("quality").is_null()) result.quality = quality_from(document.at("quality"));
+  if (document.contains("training")) result.training = training_from(document.at("training"));
+  if (result.rules.scenario.empty()) {
+    result.rules.scenario = default_scenario(result.training.has_value());
+  }
+  return result;
+}
+
+}  // namespace
+
+json resumption_json(const Resumption& resumption) { return kResumption.put(resumption); }
+
+Resumption resumption_from_json(const json& object) { return kResumption.take(object); }
+
 json metric_json(const Metric& metric) {
-  json samples = json::array();
-  for (const Sample& sample : metric.samples) samples.push_back(sample_json(sample));
-  return {{"tag", metric.tag},
-          {"unit", metric.unit},
-          {"direction", to_text(metric.direction)},
-          {"description", metric.description},
-          {"summary", summary_json(metric.summary)},
-          {"warnings", metric.warnings},
-          {"samples", std::move(samples)}};
+  json object = kMetric.put(metric);
+  object["direction"] = to_text(metric.direction);
+  object["summary"] = summary_json(metric.summary);
+  object["samples"] = list_json(metric.samples, sample_json);
+  return object;
+}
+
+Metric metric_from_json(const json& object) {
+  Metric metric = kMetric.take(object);
+  metric.direction = direction_from(object.at("direction"));
+  metric.samples = list_from<Sample>(object.at("samples"), sample_from);
+  metric.summary = summary_from(object.at("summary"));
+  return metric;
 }
 
 json to_json(const Result& result) {
@@ -95,13 +189,20 @@ json to_json(const Result& result) {
   document["peaks"] = list_json(result.peaks, peak_json);
   document["metrics"] = list_json(result.metrics, metric_json);
   document["memory"] = memory_json(result.memory);
-  document["cost"] = result.cost ? cost_json(*result.cost) : json();
-  if (!result.cost) document["missing"]["cost"] = "no cost was computed";
-  document["quality"] = result.quality ? quality_json(*result.quality) : json();
-  if (!result.quality) document["missing"]["quality"] = "quality was not evaluated";
+  put(document, "cost", result.cost, "no cost was computed", cost_json);
+  put(document, "quality", result.quality, "quality was not evaluated", quality_json);
   if (result.training) document["training"] = training_json(*result.training);
   clean_for_result(document);
   return document;
+}
+
+Result result_from_json(const json& document) {
+  try {
+    return read_document(document);
+  } catch (const json::exception& error) {
+    throw Error("result", "does not fit the schema: " + printable(error.what()),
+                "harness validate FILE names each problem", ExitCode::kInvalid);
+  }
 }
 
 }  // namespace harness

@@ -1,4 +1,4 @@
-// The result as JSON.
+// The result as JSON, and back.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -13,10 +13,14 @@ namespace harness {
 /// Throws std::logic_error, naming the place, for a number that is not finite or an integer beyond
 /// +-(2^53 - 1): whoever filled the result should have left it out, with a reason.
 nlohmann::json to_json(const Result& result);
+/// The result in a document that fits the schema. Throws Error for one that does not.
+Result result_from_json(const nlohmann::json& document);
 
 /// One entry of `metrics`.
 nlohmann::json metric_json(const Metric& metric);
+Metric metric_from_json(const nlohmann::json& object);
 /// One entry of `training.resumed`.
 nlohmann::json resumption_json(const Resumption& resumption);
+Resumption resumption_from_json(const nlohmann::json& object);
 
 }  // namespace harness

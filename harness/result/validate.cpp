@@ -14,7 +14,7 @@
 #include "harness/result/digest.hpp"
 #include "harness/result/profile_consistency.hpp"
 #include "harness/result/profile_json.hpp"
-#include "harness/result/result_from_json.hpp"
+#include "harness/result/result_json.hpp"
 
 namespace harness {
 namespace {
@@ -43,16 +43,10 @@ void add(ValidationReport& report, ExitCode code, std::vector<SchemaProblem> pro
   }
 }
 
-std::string text_at(const json& document, const char* key) {
-  return document.contains(key) && document.at(key).is_string()
-             ? document.at(key).get<std::string>()
-             : std::string();
-}
-
 std::vector<SchemaProblem> kind_problems(const json& document) {
   if (!document.is_object()) return {{"", "not an object, so not a result file"}};
   if (!document.contains("kind")) return {{"/kind", "missing, so this is not a result file"}};
-  const std::string kind = text_at(document, "kind");
+  const std::string kind = text_member(document, "kind");
   if (find_kind(kind) != nullptr) return {};
   std::vector<std::string> known;
   for (const auto& [name, ignored] : kKinds) known.emplace_back(name);
@@ -62,9 +56,9 @@ std::vector<SchemaProblem> kind_problems(const json& document) {
 
 // Same major version, and a minor one we know: a newer file may hold what we would overlook.
 std::vector<SchemaProblem> version_problems(const json& document) {
-  const std::string version = text_at(document, "schema_version");
+  const std::string version = text_member(document, "schema_version");
   const std::vector<std::string> theirs = split(version, '.');
-  const char* readable = find_kind(text_at(document, "kind"))->second;
+  const char* readable = find_kind(text_member(document, "kind"))->second;
   const std::vector<std::string> ours = split(readable, '.');
   const auto number = [](const std::vector<std::string>& parts, std::size_t i) {
     return i < parts.size() ? parse_integer(parts[i]).value_or(-1) : -1;
@@ -80,7 +74,7 @@ std::vector<SchemaProblem> version_problems(const json& document) {
 }
 
 std::vector<SchemaProblem> digest_problems(const json& document) {
-  const std::string stored = text_at(document, "digest");
+  const std::string stored = text_member(document, "digest");
   if (stored.empty()) return {{"/digest", "missing, so damage could not be seen"}};
   if (stored == digest_of(document)) return {};
   return {{"/digest", "does not fit the content: the file was damaged or edited"}};
@@ -121,14 +115,14 @@ void check_document(const json& document, const RulesCheck& rules_check, Validat
   add(report, ExitCode::kUsage, digest_problems(document));
   if (!version.empty()) return;
   const std::vector<SchemaProblem> form =
-      validate_schema(document, result_schema_path(text_at(document, "kind")));
+      validate_schema(document, result_schema_path(text_member(document, "kind")));
   add(report, ExitCode::kInvalid, form);
   if (!form.empty()) return;
   const auto check = [&](const auto& result, const auto& rules) {
     add(report, ExitCode::kInvalid, find_inconsistencies(result, document));
     add(report, ExitCode::kInvalid, rules_problems(rules, result, document));
   };
-  const std::string kind = text_at(document, "kind");
+  const std::string kind = text_member(document, "kind");
   try {
     if (kind == "run") {
       check(report.result.emplace(result_from_json(document)), rules_check.run);

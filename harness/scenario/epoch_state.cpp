@@ -5,9 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "harness/result/common_from_json.hpp"
 #include "harness/result/common_json.hpp"
-#include "harness/result/result_from_json.hpp"
 #include "harness/result/result_json.hpp"
 
 namespace harness {

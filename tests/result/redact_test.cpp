@@ -3,7 +3,6 @@
 #include <catch2/catch.hpp>
 
 #include "harness/result/ablation_json.hpp"
-#include "harness/result/result_from_json.hpp"
 #include "harness/result/result_json.hpp"
 #include "tests/support/sample_ablation.hpp"
 #include "tests/support/sample_result.hpp"

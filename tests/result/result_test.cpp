@@ -8,7 +8,6 @@
 #include "harness/result/digest.hpp"
 #include "harness/result/json_clean.hpp"
 #include "harness/result/result_file.hpp"
-#include "harness/result/result_from_json.hpp"
 #include "harness/result/result_json.hpp"
 #include "harness/result/schema.hpp"
 #include "harness/system/capture.hpp"

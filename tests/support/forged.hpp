@@ -12,7 +12,6 @@
 #include "harness/base/text.hpp"
 #include "harness/check/checked_file.hpp"
 #include "harness/result/digest.hpp"
-#include "harness/result/result_from_json.hpp"
 #include "harness/result/result_json.hpp"
 #include "harness/stats/stats.hpp"
 #include "tests/support/files_of_runs.hpp"
