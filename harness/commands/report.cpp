@@ -10,6 +10,7 @@
 #include "harness/check/checked_file.hpp"
 #include "harness/check/output_place.hpp"
 #include "harness/cli/options.hpp"
+#include "harness/cli/output.hpp"
 #include "harness/commands/command.hpp"
 #include "harness/report/page/html_page.hpp"
 #include "harness/report/page/html_render.hpp"
@@ -23,22 +24,11 @@ namespace fs = std::filesystem;
 
 /// Each file of `paths` and below them, once, whatever is in it.
 void collect(const std::vector<std::string>& paths, ReportCollector& collector) {
-  std::vector<std::string> files;
-  for (const std::string& path : paths) {
-    std::error_code ignored;
-    if (!fs::is_directory(path, ignored)) {
-      files.push_back(path);
-      continue;
-    }
-    try {
-      const std::vector<std::string> more = result_files_below(path);
-      files.insert(files.end(), more.begin(), more.end());
-    } catch (const Error& error) {
-      collector.skip(path, error.why());
-    }
-  }
+  const auto skip = [&](const std::string& folder, const Error& error) {
+    collector.skip(folder, error.why());
+  };
   std::set<std::string> seen;
-  for (const std::string& file : files) {
+  for (const std::string& file : files_named(paths, skip)) {
     std::error_code error;
     const fs::path whole = fs::weakly_canonical(file, error);
     if (!seen.insert(error ? file : whole.string()).second) continue;
@@ -63,9 +53,7 @@ void name_troubles(const ReportData& data, void (*tell_skipped)(std::string_view
     if (!file.problems.empty()) print_err(fmt::format("harness: {}\n", line_about(file)));
   };
   for (const ReportFile& file : data.rejected) tell(file);
-  for (const ReportRun& run : data.runs) tell(run.file);
-  for (const ReportAblation& ablation : data.ablations) tell(ablation.file);
-  for (const ReportProfile& profile : data.profiles) tell(profile.file);
+  for_each_result(data, [&](const auto& one) { tell(one.file); });
   for (const ReportFile& file : data.skipped) {
     tell_skipped(fmt::format("skipped  {}\n", line_about(file)));
   }
@@ -77,7 +65,7 @@ void print_report(const ReportData& data, OutputFormat format) {
     print_out(report_csv(data));
     return name_troubles(data, print_err);  // a table has no room for them
   }
-  print_out(report_json(data).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  print_json(report_json(data));
 }
 
 }  // namespace

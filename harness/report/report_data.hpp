@@ -51,6 +51,14 @@ struct ReportData {
   ExitCode code() const;
 };
 
+/// Calls `visit` with each run, then each ablation, then each profile.
+template <class Visit>
+void for_each_result(const ReportData& data, const Visit& visit) {
+  for (const ReportRun& run : data.runs) visit(run);
+  for (const ReportAblation& ablation : data.ablations) visit(ablation);
+  for (const ReportProfile& profile : data.profiles) visit(profile);
+}
+
 /// Takes one file after another, so that of each no more is kept than the report shows.
 class ReportCollector {
  public:

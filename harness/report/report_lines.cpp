@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "harness/base/text.hpp"
 #include "harness/profile/views.hpp"
-#include "harness/report/common_text.hpp"
 #include "harness/result/common_json.hpp"
 
 namespace harness {
@@ -62,14 +62,19 @@ const Metric* headline_metric(const Result& run) {
   return nullptr;
 }
 
-std::string with_interval(const Interval& interval, const std::string& unit) {
-  std::string center = format_quantity(interval.center, unit);
-  if (!interval.low || !interval.high) return center;
-  // The unit once, where it is the same.
+std::pair<std::string, std::string> bounds_texts(const Interval& interval,
+                                                 const std::string& unit) {
   std::string low = format_quantity(*interval.low, unit);
-  const std::string high = format_quantity(*interval.high, unit);
+  std::string high = format_quantity(*interval.high, unit);
   const std::size_t blank = low.find(' ');
   if (blank != std::string::npos && high.ends_with(low.substr(blank))) low.resize(blank);
+  return {std::move(low), std::move(high)};
+}
+
+std::string with_interval(const Interval& interval, const std::string& unit) {
+  const std::string center = format_quantity(interval.center, unit);
+  if (!interval.low || !interval.high) return center;
+  const auto [low, high] = bounds_texts(interval, unit);
   return fmt::format("{} [{}, {}]", center, low, high);
 }
 
@@ -84,9 +89,7 @@ std::string short_name(const std::string& digits, std::size_t length) {
 }
 
 std::string machine_of(const ResultCommon& result) {
-  const auto found = result.system.find("fingerprint");
-  return found != result.system.end() && found->is_string() ? found->get<std::string>()
-                                                            : std::string();
+  return text_member(result.system, "fingerprint");
 }
 
 std::string commit_of(const Identity& identity) {

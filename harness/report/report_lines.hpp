@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/report/html_data.hpp"
@@ -41,6 +42,8 @@ ReportLine line_of(const ReportProfile& profile);
 /// step, else the first one that is better when lower; null without any.
 const Metric* headline_metric(const Result& run);
 
+/// Its bounds, the unit once where it is the same: "1.200", "1.250 s". Precondition: it has both.
+std::pair<std::string, std::string> bounds_texts(const Interval& interval, const std::string& unit);
 /// "1.234 s [1.200, 1.250 s]", without brackets where there is no interval.
 std::string with_interval(const Interval& interval, const std::string& unit);
 /// "1.26 [1.22, 1.30]".

@@ -7,7 +7,6 @@
 #include <set>
 
 #include "harness/base/text.hpp"
-#include "harness/report/common_text.hpp"
 #include "harness/report/page/html_facts.hpp"
 #include "harness/report/report_lines.hpp"
 #include "harness/stats/stats.hpp"
@@ -41,8 +40,7 @@ const Variant* variant_named(const std::vector<Variant>& variants, const std::st
 
 PagePlot waterfall(const std::vector<Variant>& variants) {
   const PlotUnit unit = unit_of(variants);
-  PagePlot plot;
-  plot.title = "Waterfall: what each variant brings to a step";
+  PagePlot plot{.title = "Waterfall: what each variant brings to a step"};
   plot.y.names = names_of(variants);
   plot.x = {"median step, " + unit.label, false, {}, true};
   PlotSeries whole{"median step", PlotStyle::kBars, kMutedColour, {}};
@@ -80,8 +78,7 @@ PagePlot waterfall(const std::vector<Variant>& variants) {
 }
 
 PagePlot ratios(const std::vector<Variant>& variants) {
-  PagePlot plot;
-  plot.title = "Times faster, with 95 % intervals";
+  PagePlot plot{.title = "Times faster, with 95 % intervals"};
   plot.y.names = names_of(variants);
   plot.x.label = "times faster (median over the rounds)";
   plot.marks.push_back({1, "same speed", false});
@@ -120,8 +117,7 @@ PagePlot ratios(const std::vector<Variant>& variants) {
 PagePlot turns(const std::vector<Variant>& variants) {
   constexpr std::size_t kMostLines = 12;
   const PlotUnit unit = unit_of(variants);
-  PagePlot plot;
-  plot.title = "Turns over the rounds";
+  PagePlot plot{.title = "Turns over the rounds"};
   plot.x.label = "round";
   plot.y = {"median step of the turn, " + unit.label, false, {}, true};
   std::int64_t warmup_until = 0;
@@ -162,8 +158,7 @@ std::optional<PagePlot> phases(const std::vector<Variant>& variants) {
   }
   if (names.empty() || names.size() > kMostPhases) return std::nullopt;
   const PlotUnit unit = unit_of(variants);
-  PagePlot plot;
-  plot.title = "Where the time of a step goes";
+  PagePlot plot{.title = "Where the time of a step goes"};
   plot.y.names = names_of(variants);
   plot.x = {"median of each phase, " + unit.label, false, {}, true};
   std::vector<double> ends(variants.size(), 0);
@@ -192,8 +187,7 @@ PageCell ratio_cell(const Variant& variant, const Speedup& speedup) {
 }
 
 PageTable variants_table(const std::vector<Variant>& variants) {
-  PageTable table;
-  table.caption = "Variants, in the order of the rules";
+  PageTable table{.caption = "Variants, in the order of the rules"};
   table.columns = {{"variant"},           {"what it adds"},      {"builds on"},
                    {"median step", true}, {"x first", true},     {"x previous", true},
                    {"x reference", true}, {"peak memory", true}, {"quality"}};
@@ -220,8 +214,7 @@ PageTable variants_table(const std::vector<Variant>& variants) {
 }
 
 PageTable phases_table(const std::vector<Variant>& variants) {
-  PageTable table;
-  table.caption = "Phases of the step";
+  PageTable table{.caption = "Phases of the step"};
   table.columns = {{"variant"}, {"phase"}, {"median", true}, {"x reference", true}};
   for (const Variant& variant : variants) {
     for (const VariantPhase& phase : variant.phases) {
@@ -240,10 +233,9 @@ PageTable phases_table(const std::vector<Variant>& variants) {
 PageSection ablation_section(const ReportAblation& ablation, const std::string& id) {
   const std::vector<Variant>& variants = ablation.result.variants;
   const ReportLine line = line_of(ablation);
-  PageSection section;
-  section.id = id;
-  section.title = fmt::format("Ablation of {} · {} · {}", line.workload,
-                              line.started_at.substr(0, 10), line.status);
+  PageSection section{.id = id,
+                      .title = fmt::format("Ablation of {} · {} · {}", line.workload,
+                                           line.started_at.substr(0, 10), line.status)};
   section.tone = line.tone;
   section.paragraphs.push_back(
       "All variants live in one process and take turns, so a machine that drifts treats them "

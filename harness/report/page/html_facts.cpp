@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "harness/base/text.hpp"
-#include "harness/report/common_text.hpp"
 #include "harness/report/report_lines.hpp"
 
 namespace harness {
@@ -18,25 +17,28 @@ std::string settings_text(const Settings& settings) {
   const auto own = settings.effective.find("set");
   if (own != settings.effective.end() && own->is_object()) {
     for (const auto& [key, value] : own->items()) {
-      const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
-      parts.push_back(printable(key, 40) + "=" + printable(text, 60));
+      parts.push_back(printable(key, 40) + "=" + printable(plain_text(value), 60));
     }
   }
   return join(parts, " · ");
 }
 
+std::string id_of_latest(const char* kind, std::size_t index, std::size_t count, std::size_t most) {
+  return index + most >= count ? fmt::format("{}-{}", kind, index + 1) : "";
+}
+
 }  // namespace
 
-std::string run_id(std::size_t index) { return fmt::format("run-{}", index + 1); }
+std::string run_id(const ReportData& data, std::size_t index) {
+  return id_of_latest("run", index, data.runs.size(), kMostDetailed);
+}
 
-std::string ablation_id(std::size_t index) { return fmt::format("ablation-{}", index + 1); }
+std::string ablation_id(const ReportData& data, std::size_t index) {
+  return id_of_latest("ablation", index, data.ablations.size(), kMostDetailed);
+}
 
-std::string profile_id(std::size_t index) { return fmt::format("profile-{}", index + 1); }
-
-bool is_detailed(std::size_t index, std::size_t count) { return index + kMostDetailed >= count; }
-
-bool is_detailed_profile(std::size_t index, std::size_t count) {
-  return index + kMostProfiles >= count;
+std::string profile_id(const ReportData& data, std::size_t index) {
+  return id_of_latest("profile", index, data.profiles.size(), kMostProfiles);
 }
 
 void limit_rows(PageTable& table) {

@@ -20,13 +20,22 @@ inline constexpr std::size_t kMostRows = 2000;
 /// Most bytes of a name of a metric, phase or variant: all that a valid file may have. What tells
 /// names apart may stand at their ends, so the page cuts their middles, by the room it has.
 inline constexpr std::size_t kNameBytes = 128;
-/// Ids of the sections of single results, by their place in ReportData.
-std::string run_id(std::size_t index);
-std::string ablation_id(std::size_t index);
-std::string profile_id(std::size_t index);
-/// Whether the result at `index` of `count` has a section of its own: the latest have.
-bool is_detailed(std::size_t index, std::size_t count);
-bool is_detailed_profile(std::size_t index, std::size_t count);
+/// The id of the section of the run at `index` of `data`; empty for one without: the latest have
+/// sections of their own.
+std::string run_id(const ReportData& data, std::size_t index);
+std::string ablation_id(const ReportData& data, std::size_t index);
+std::string profile_id(const ReportData& data, std::size_t index);
+/// Calls `visit` with each run, ablation and profile and the id of its section, empty or not.
+template <class Visit>
+void for_each_section(const ReportData& data, const Visit& visit) {
+  for (std::size_t i = 0; i < data.runs.size(); ++i) visit(data.runs[i], run_id(data, i));
+  for (std::size_t i = 0; i < data.ablations.size(); ++i) {
+    visit(data.ablations[i], ablation_id(data, i));
+  }
+  for (std::size_t i = 0; i < data.profiles.size(); ++i) {
+    visit(data.profiles[i], profile_id(data, i));
+  }
+}
 /// What cards of runs and ablations have in common: identity, rules, settings.
 std::vector<PageFact> common_facts(const ResultCommon& result, const ReportFile& file);
 /// `rows` no longer than kMostRows, with a note of what was cut.

@@ -16,24 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Every result with the section that shows it.
-template <class Visit>
-void for_each_result(const ReportData& data, const Visit& visit) {
-  for (std::size_t i = 0; i < data.runs.size(); ++i) {
-    visit(data.runs[i].result, is_detailed(i, data.runs.size()) ? run_id(i) : "");
-  }
-  for (std::size_t i = 0; i < data.ablations.size(); ++i) {
-    visit(data.ablations[i].result, is_detailed(i, data.ablations.size()) ? ablation_id(i) : "");
-  }
-  const std::size_t profiles = data.profiles.size();
-  for (std::size_t i = 0; i < profiles; ++i) {
-    visit(data.profiles[i].result, is_detailed_profile(i, profiles) ? profile_id(i) : "");
-  }
-}
-
-std::string shown(const json& value) {
-  return printable(value.is_string() ? value.get<std::string>() : value.dump(), 200);
-}
+std::string shown(const json& value) { return printable(plain_text(value), 200); }
 
 std::string fact_at(const json& system, const char* pointer) {
   const json::json_pointer place(pointer);
@@ -53,8 +36,7 @@ PageSection machine_part(const json& system, const std::string& name) {
   PageSection part;
   part.title = "Machine " + name;
   part.folded = true;
-  PageTable table;
-  table.caption = "As the latest result of this machine describes it";
+  PageTable table{.caption = "As the latest result of this machine describes it"};
   table.columns = {{"fact"}, {"value"}};
   const json flat = system.flatten();
   for (const auto& [pointer, value] : flat.items()) {
@@ -127,18 +109,16 @@ PageSection machines_section(const ReportData& data) {
     std::size_t results = 0;
   };
   std::map<std::string, Machine> machines;
-  for_each_result(data, [&](const ResultCommon& result, const std::string& /*target*/) {
+  for_each_section(data, [&](const auto& item, const std::string& /*target*/) {
+    const ResultCommon& result = item.result;
     Machine& machine = machines[machine_of(result)];
     ++machine.results;
     if (machine.system != nullptr && result.identity.started_at < machine.latest) return;
     machine.system = &result.system;
     machine.latest = result.identity.started_at;
   });
-  PageSection section;
-  section.id = "machines";
-  section.title = "Machines";
-  PageTable table;
-  table.caption = "Machines by their fingerprint";
+  PageSection section{.id = "machines", .title = "Machines"};
+  PageTable table{.caption = "Machines by their fingerprint"};
   table.columns = {{"machine"}, {"processor"},      {"cores", true},  {"memory", true},
                    {"system"},  {"virtualisation"}, {"governor"},     {"LibTorch"},
                    {"oneDNN"},  {"compiler"},       {"results", true}};
@@ -169,7 +149,8 @@ PageSection machines_section(const ReportData& data) {
 
 PageSection findings_section(const ReportData& data) {
   std::map<Finding, Seen> found;
-  for_each_result(data, [&](const ResultCommon& result, const std::string& target) {
+  for_each_section(data, [&](const auto& item, const std::string& target) {
+    const ResultCommon& result = item.result;
     for (const auto& [finding, numbers] : findings_of(result)) {
       Seen& seen = found[finding];
       seen.numbers.add(numbers);
@@ -179,15 +160,12 @@ PageSection findings_section(const ReportData& data) {
       seen.target = target;
     }
   });
-  PageSection section;
-  section.id = "findings";
-  section.title = "Rules and findings";
+  PageSection section{.id = "findings", .title = "Rules and findings"};
   section.paragraphs = {
       "A violation makes a result invalid. A departure from the rules makes its division open. A "
       "reason for mistrust says that the machine was not fit to measure on. What several results "
       "share stands here once; where it differs only in a number, with the range of that number."};
-  PageTable table;
-  table.caption = "Violations, reasons for mistrust, departures and advice";
+  PageTable table{.caption = "Violations, reasons for mistrust, departures and advice"};
   table.columns = {{"kind"},  {"found"}, {"expected"},      {"rule"},
                    {"place"}, {"hint"},  {"results", true}, {"first in"}};
   for (const auto& [finding, seen] : found) {
@@ -206,11 +184,8 @@ PageSection findings_section(const ReportData& data) {
 }
 
 PageSection files_section(const ReportData& data) {
-  PageSection section;
-  section.id = "files";
-  section.title = "Files";
-  PageTable table;
-  table.caption = "Problems, notes and skipped files";
+  PageSection section{.id = "files", .title = "Files"};
+  PageTable table{.caption = "Problems, notes and skipped files"};
   table.columns = {{"file"}, {"kind"}, {"place"}, {"what"}};
   const auto add = [&](const ReportFile& file, bool is_skipped) {
     for (const SchemaProblem& problem : file.problems) {

@@ -114,8 +114,7 @@ PagePlot plot_of(const History& history, const std::vector<ChangePoint>& changes
   double largest = 0;
   for (const Point& point : history.points) largest = std::max(largest, point.median.center);
   const PlotUnit unit = plot_unit(largest, history.metric.unit);
-  PagePlot plot;
-  plot.title = "History of " + printable(history.metric.tag, kNameBytes);
+  PagePlot plot{.title = "History of " + printable(history.metric.tag, kNameBytes)};
   plot.x.label = "runs, by their start";
   plot.y.label = "median of a run" + (unit.label.empty() ? "" : ", " + unit.label);
   PlotSeries series{printable(history.metric.tag, kNameBytes), PlotStyle::kLine, 0, {}};
@@ -144,13 +143,11 @@ PagePlot plot_of(const History& history, const std::vector<ChangePoint>& changes
 }
 
 PageTable table_of(const History& history, const ReportData& data) {
-  PageTable table;
-  table.caption = "Runs of this history";
+  PageTable table{.caption = "Runs of this history"};
   table.columns = {{"started (UTC)"}, {"commit"}, {"median [95 %]", true}, {"status"}, {"file"}};
   for (const Point& point : history.points) {
     const ReportLine line = line_of(data.runs[point.run]);
-    const std::string target = is_detailed(point.run, data.runs.size()) ? run_id(point.run) : "";
-    table.rows.push_back({{line.started_at, {}, Tone::kPlain, target},
+    table.rows.push_back({{line.started_at, {}, Tone::kPlain, run_id(data, point.run)},
                           {line.commit},
                           {with_interval(point.median, history.metric.unit), point.median.center},
                           {line.status, {}, line.tone},
@@ -162,9 +159,7 @@ PageTable table_of(const History& history, const ReportData& data) {
 }  // namespace
 
 PageSection history_section(const ReportData& data) {
-  PageSection section;
-  section.id = "history";
-  section.title = "History";
+  PageSection section{.id = "history", .title = "History"};
   const std::vector<History> histories = histories_of(data);
   const auto tested = std::count_if(histories.begin(), histories.end(), [](const History& one) {
     return one.points.size() >= 2 * kChangeSide;

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "harness/result/result_common.hpp"
+#include "harness/result/common_json.hpp"
 
 namespace harness {
 namespace {
@@ -35,13 +35,6 @@ const char* style_text(PlotStyle style) {
   return "line";
 }
 
-template <class Item, class ToJson>
-json list(const std::vector<Item>& items, const ToJson& to) {
-  json array = json::array();
-  for (const Item& item : items) array.push_back(to(item));
-  return array;
-}
-
 json cell_json(const PageCell& cell) {
   json object = {{"t", cell.text}};
   if (cell.key) object["k"] = *cell.key;
@@ -53,12 +46,13 @@ json cell_json(const PageCell& cell) {
 json table_json(const PageTable& table) {
   return {{"caption", table.caption},
           {"note", table.note},
-          {"columns", list(table.columns,
-                           [](const PageColumn& column) {
-                             return json{{"title", column.title}, {"number", column.number}};
-                           })},
-          {"rows", list(table.rows,
-                        [](const std::vector<PageCell>& row) { return list(row, cell_json); })}};
+          {"columns", list_json(table.columns,
+                                [](const PageColumn& column) {
+                                  return json{{"title", column.title}, {"number", column.number}};
+                                })},
+          {"rows", list_json(table.rows, [](const std::vector<PageCell>& row) {
+             return list_json(row, cell_json);
+           })}};
 }
 
 json axis_json(const PlotAxis& axis) {
@@ -85,18 +79,19 @@ json plot_json(const PagePlot& plot) {
           {"paired", plot.paired},
           {"x", axis_json(plot.x)},
           {"y", axis_json(plot.y)},
-          {"series", list(plot.series,
-                          [](const PlotSeries& series) {
-                            return json{{"name", series.name},
-                                        {"style", style_text(series.style)},
-                                        {"colour", series.colour},
-                                        {"points", list(series.points, point_json)}};
-                          })},
-          {"bands", list(plot.bands,
-                         [](const PlotBand& band) {
-                           return json{{"from", band.from}, {"to", band.to}, {"label", band.label}};
-                         })},
-          {"marks", list(plot.marks, [](const PlotMark& mark) {
+          {"series", list_json(plot.series,
+                               [](const PlotSeries& series) {
+                                 return json{{"name", series.name},
+                                             {"style", style_text(series.style)},
+                                             {"colour", series.colour},
+                                             {"points", list_json(series.points, point_json)}};
+                               })},
+          {"bands",
+           list_json(plot.bands,
+                     [](const PlotBand& band) {
+                       return json{{"from", band.from}, {"to", band.to}, {"label", band.label}};
+                     })},
+          {"marks", list_json(plot.marks, [](const PlotMark& mark) {
              return json{{"at", mark.at}, {"label", mark.label}, {"across", mark.across}};
            })}};
 }
@@ -113,13 +108,13 @@ json icicle_json(const PageIcicle& icicle) {
       {"title", icicle.title},
       {"description", icicle.description},
       {"keys",
-       list(
+       list_json(
            icicle.keys,
            [](const PageKey& key) {
              return json{{"name", key.name}, {"colour", key.colour}, {"tone", tone_text(key.tone)}};
            })},
-      {"trees", list(icicle.trees, [](const PageTree& tree) {
-         return json{{"choice", tree.choice}, {"nodes", list(tree.nodes, node_json)}};
+      {"trees", list_json(icicle.trees, [](const PageTree& tree) {
+         return json{{"choice", tree.choice}, {"nodes", list_json(tree.nodes, node_json)}};
        })}};
 }
 
@@ -132,11 +127,11 @@ json section_json(const PageSection& section) {
           {"title", section.title},
           {"tone", tone_text(section.tone)},
           {"paragraphs", section.paragraphs},
-          {"facts", list(section.facts, fact_json)},
-          {"icicles", list(section.icicles, icicle_json)},
-          {"plots", list(section.plots, plot_json)},
-          {"tables", list(section.tables, table_json)},
-          {"parts", list(section.parts, section_json)},
+          {"facts", list_json(section.facts, fact_json)},
+          {"icicles", list_json(section.icicles, icicle_json)},
+          {"plots", list_json(section.plots, plot_json)},
+          {"tables", list_json(section.tables, table_json)},
+          {"parts", list_json(section.parts, section_json)},
           {"folded", section.folded},
           {"open", section.open}};
 }
@@ -146,8 +141,8 @@ json section_json(const PageSection& section) {
 json to_json(const ReportPage& page) {
   return {{"subtitle", page.subtitle},
           {"notice", kUnverifiedNotice},
-          {"tiles", list(page.tiles, fact_json)},
-          {"sections", list(page.sections, section_json)}};
+          {"tiles", list_json(page.tiles, fact_json)},
+          {"sections", list_json(page.sections, section_json)}};
 }
 
 std::string script_json(const json& document) {

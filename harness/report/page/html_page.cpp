@@ -32,18 +32,9 @@ struct Entry {
 
 std::vector<Entry> entries_of(const ReportData& data) {
   std::vector<Entry> entries;
-  for (std::size_t i = 0; i < data.runs.size(); ++i) {
-    entries.push_back({line_of(data.runs[i]), is_detailed(i, data.runs.size()) ? run_id(i) : ""});
-  }
-  for (std::size_t i = 0; i < data.ablations.size(); ++i) {
-    entries.push_back(
-        {line_of(data.ablations[i]), is_detailed(i, data.ablations.size()) ? ablation_id(i) : ""});
-  }
-  const std::size_t profiles = data.profiles.size();
-  for (std::size_t i = 0; i < profiles; ++i) {
-    entries.push_back(
-        {line_of(data.profiles[i]), is_detailed_profile(i, profiles) ? profile_id(i) : ""});
-  }
+  for_each_section(data, [&](const auto& item, const std::string& target) {
+    entries.push_back({line_of(item), target});
+  });
   std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return a.line.started_at > b.line.started_at;
   });
@@ -51,11 +42,8 @@ std::vector<Entry> entries_of(const ReportData& data) {
 }
 
 PageSection summary_section(const ReportData& data) {
-  PageSection section;
-  section.id = "summary";
-  section.title = "Results";
-  PageTable table;
-  table.caption = "All results, latest first";
+  PageSection section{.id = "summary", .title = "Results"};
+  PageTable table{.caption = "All results, latest first"};
   table.columns = {
       {"started (UTC)"},         {"status"},        {"workload"}, {"tier"},   {"stack"}, {"metric"},
       {"headline [95 %]", true}, {"quality", true}, {"machine"},  {"commit"}, {"file"}};
@@ -95,15 +83,12 @@ std::vector<PageFact> tiles_of(const ReportData& data) {
   std::size_t valid = 0;
   std::size_t doubtful = 0;
   std::size_t bad = data.rejected.size();
-  const auto count = [&](const ResultCommon& result, const ReportFile& file) {
-    const Tone tone = status_tone(result.status, file);
+  for_each_section(data, [&](const auto& item, const std::string& /*target*/) {
+    const Tone tone = status_tone(item.result.status, item.file);
     valid += tone == Tone::kGood ? 1 : 0;
     doubtful += tone == Tone::kDoubt ? 1 : 0;
     bad += tone == Tone::kBad ? 1 : 0;
-  };
-  for (const ReportRun& run : data.runs) count(run.result, run.file);
-  for (const ReportAblation& ablation : data.ablations) count(ablation.result, ablation.file);
-  for (const ReportProfile& profile : data.profiles) count(profile.result, profile.file);
+  });
   return {tile(data.runs.size(), "runs", Tone::kPlain),
           tile(data.ablations.size(), "ablations", Tone::kPlain),
           tile(data.profiles.size(), "profiles", Tone::kPlain),
@@ -112,50 +97,38 @@ std::vector<PageFact> tiles_of(const ReportData& data) {
           tile(bad, "not valid", Tone::kBad)};
 }
 
-/// Says so where the section has fewer than all `total` of its kind.
-void say_only_latest(PageSection& section, std::size_t total, const char* kind) {
-  if (section.parts.size() == total) return;
-  section.paragraphs.push_back(fmt::format(
-      "Only the latest {} of {} {} have a section here. The table of results lists all.",
-      section.parts.size(), total, kind));
+/// The latest of `items`, by `part`; says so where these are not all.
+template <class Item, class Id, class Part>
+PageSection latest_section(const ReportData& data, const std::vector<Item>& items, const char* kind,
+                           const char* title, const Id& id, const Part& part) {
+  PageSection section{.id = kind, .title = title};
+  for (std::size_t i = items.size(); i-- > 0 && !id(data, i).empty();) {
+    section.parts.push_back(part(items[i], id(data, i)));
+  }
+  if (section.parts.size() < items.size()) {
+    section.paragraphs.push_back(fmt::format(
+        "Only the latest {} of {} {} have a section here. The table of results lists all.",
+        section.parts.size(), items.size(), kind));
+  }
+  return section;
 }
 
 PageSection runs_section(const ReportData& data) {
-  PageSection section;
-  section.id = "runs";
-  section.title = "Runs";
-  for (std::size_t i = data.runs.size(); i-- > 0;) {
-    if (!is_detailed(i, data.runs.size())) break;
-    section.parts.push_back(run_section(data.runs[i], run_id(i)));
-    section.parts.back().open = data.runs.size() <= kMostOpenRuns;
-  }
-  say_only_latest(section, data.runs.size(), "runs");
+  PageSection section = latest_section(data, data.runs, "runs", "Runs", run_id, run_section);
+  for (PageSection& part : section.parts) part.open = data.runs.size() <= kMostOpenRuns;
   return section;
 }
 
 PageSection ablations_section(const ReportData& data) {
-  PageSection section;
-  section.id = "ablations";
-  section.title = "Ablations";
-  for (std::size_t i = data.ablations.size(); i-- > 0;) {
-    if (!is_detailed(i, data.ablations.size())) break;
-    section.parts.push_back(ablation_section(data.ablations[i], ablation_id(i)));
-  }
-  say_only_latest(section, data.ablations.size(), "ablations");
-  return section;
+  return latest_section(data, data.ablations, "ablations", "Ablations", ablation_id,
+                        ablation_section);
 }
 
 PageSection profiles_section(const ReportData& data) {
-  PageSection section;
-  section.id = "profiles";
-  section.title = "Profiles";
-  for (std::size_t i = data.profiles.size(); i-- > 0;) {
-    if (!is_detailed_profile(i, data.profiles.size())) break;
-    section.parts.push_back(profile_section(data.profiles[i], profile_id(i)));
-    // Of several the latest is opened: each is long.
-    section.parts.back().folded = section.parts.size() > 1;
-  }
-  say_only_latest(section, data.profiles.size(), "profiles");
+  PageSection section =
+      latest_section(data, data.profiles, "profiles", "Profiles", profile_id, profile_section);
+  // Of several the latest is opened: each is long.
+  for (PageSection& part : section.parts) part.folded = &part != &section.parts.front();
   return section;
 }
 

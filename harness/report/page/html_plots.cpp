@@ -28,8 +28,7 @@ bool is_plottable(double value) { return std::abs(value) <= kLargestPlotted; }
 
 PagePlot sample_plot(const Metric& metric, const ThinSamples& samples, const std::string& x_label) {
   const PlotUnit unit = plot_unit(largest_of(samples.kept), metric.unit);
-  PagePlot plot;
-  plot.title = "Samples of " + printable(metric.tag, kNameBytes);
+  PagePlot plot{.title = "Samples of " + printable(metric.tag, kNameBytes)};
   plot.choice = printable(metric.tag, kNameBytes);
   plot.x.label = x_label;
   plot.y.label = axis_label(metric, unit);
@@ -78,8 +77,7 @@ PagePlot histogram_plot(const Metric& metric, const Histogram& histogram) {
   double largest = 0;
   for (const double edge : histogram.edges) largest = std::max(largest, std::abs(edge));
   const PlotUnit unit = plot_unit(largest, metric.unit);
-  PagePlot plot;
-  plot.title = "Distribution of " + printable(metric.tag, kNameBytes);
+  PagePlot plot{.title = "Distribution of " + printable(metric.tag, kNameBytes)};
   plot.choice = printable(metric.tag, kNameBytes);
   plot.x.label = axis_label(metric, unit) + ", after the warm-up";
   plot.y.label = "samples";
@@ -108,22 +106,15 @@ PagePlot histogram_plot(const Metric& metric, const Histogram& histogram) {
 std::optional<PagePlot> roofline_plot(const Result& run) {
   if (!run.cost || !run.cost->achieved_flops_per_second) return std::nullopt;
   const Cost& cost = run.cost->cost;
-  const auto peak_of = [&](const std::string& tag) -> std::optional<double> {
-    for (const Peak& peak : run.peaks) {
-      if (peak.tag == tag && peak.value) return peak.value->center;
-    }
-    return std::nullopt;
-  };
-  const std::optional<double> flops = peak_of("fma." + cost.precision);
-  const std::optional<double> bandwidth = peak_of("copy.bandwidth");
+  const std::optional<double> flops = peak_of(run.peaks, "fma." + cost.precision);
+  const std::optional<double> bandwidth = peak_of(run.peaks, "copy.bandwidth");
   const auto fits = [](double value) { return value > 1e-6 && value < 1e30; };
   if (!flops || !bandwidth || !fits(*flops) || !fits(*bandwidth) || !fits(cost.step_flops) ||
       !fits(cost.step_bytes) || !fits(*run.cost->achieved_flops_per_second)) {
     return std::nullopt;
   }
   constexpr double kGiga = 1e-9;
-  PagePlot plot;
-  plot.title = "Roofline";
+  PagePlot plot{.title = "Roofline"};
   plot.x = {"FLOP per byte", true, {}, false};
   plot.y = {"GFLOP/s", true, {}, false};
   PlotSeries step{"achieved", PlotStyle::kPoints, 1, {}};

@@ -7,7 +7,6 @@
 
 #include "harness/base/text.hpp"
 #include "harness/profile/views.hpp"
-#include "harness/report/common_text.hpp"
 #include "harness/report/page/html_facts.hpp"
 #include "harness/report/page/html_profile_plots.hpp"
 #include "harness/report/page/html_profile_roofline.hpp"
@@ -194,11 +193,11 @@ PageIcicle profile_icicle(const ProfileTables& tables) {
 PageSection profile_section(const ReportProfile& profile, const std::string& id) {
   const Profile& result = profile.result;
   const ReportLine line = line_of(profile);
-  PageSection section;
-  section.id = id;
-  section.title = fmt::format("Profile of {} on machine {} · {} {} · {} · {}", line.workload,
-                              line.machine, setting_text(result.settings, "precision"),
-                              kernels_text(result.kernels), line.started_at, line.status);
+  PageSection section{
+      .id = id,
+      .title = fmt::format("Profile of {} on machine {} · {} {} · {} · {}", line.workload,
+                           line.machine, setting_text(result.settings, "precision"),
+                           kernels_text(result.kernels), line.started_at, line.status)};
   section.tone = line.tone;
   section.paragraphs.push_back(steps_text(result));
   section.facts = common_facts(result, profile.file);

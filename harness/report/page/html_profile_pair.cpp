@@ -64,8 +64,7 @@ PagePlot changes_plot(const char* title, const std::vector<DifferenceRow>& rows,
 
 PagePlot work_plot(const ProfileDifference& difference, const std::string& first,
                    const std::string& other) {
-  PagePlot plot;
-  plot.title = "Primitives by what they compute";
+  PagePlot plot{.title = "Primitives by what they compute"};
   plot.wide = true;
   plot.paired = true;
   double longest = 0;
@@ -118,8 +117,7 @@ PageTable changes_table(const ChangesTable& kind, const std::vector<DifferenceRo
   const double first_step = first.tables().step_seconds;
   const double other_step = other.tables().step_seconds;
   const double step_change = other_step - first_step;
-  PageTable table;
-  table.caption = kind.caption;
+  PageTable table{.caption = kind.caption};
   table.columns = {{kind.name}};
   if (kind.detail != nullptr) table.columns.push_back({kind.detail});
   const std::vector<PageColumn> numbers = {
@@ -188,9 +186,7 @@ PageSection profile_pair_section(const ProfileSide& first, const ProfileSide& ot
                                  const std::string& id) {
   const ProfileDifference difference = difference_of(first.tables(), other.tables());
   const double change = difference.other_step - difference.first_step;
-  PageSection section;
-  section.id = id;
-  section.title = fmt::format("{} against {}", other.name, first.name);
+  PageSection section{.id = id, .title = fmt::format("{} against {}", other.name, first.name)};
   section.paragraphs.push_back(fmt::format(
       "A recorded step takes {} instead of {}: {}, {:.3f} times as long. The changes by part, by "
       "module and by operator each add up to that. One profile on each side says nothing about the "

@@ -56,15 +56,8 @@ std::vector<ProfileSide> in_order(std::vector<ProfileSide> sides) {
   return sides;
 }
 
-std::optional<double> median_of(const Profile& profile, const char* tag) {
-  const Metric* metric = find_metric(profile.metrics, tag);
-  if (metric == nullptr || !metric->summary.median) return std::nullopt;
-  return metric->summary.median->center;
-}
-
 PageTable steps_table(const std::vector<ProfileSide>& sides) {
-  PageTable table;
-  table.caption = "Steps of each profile";
+  PageTable table{.caption = "Steps of each profile"};
   table.columns = {{"profile"},
                    {"plain step", true},
                    {"recorded step", true},
@@ -88,7 +81,7 @@ PageTable steps_table(const std::vector<ProfileSide>& sides) {
       return {fmt::format("{:.1f} %", part), part};
     };
     const double times = tables.step_seconds / first;
-    const std::optional<double> plain = median_of(profile, kPlainStep);
+    const std::optional<double> plain = median_of(profile.metrics, kPlainStep);
     table.rows.push_back(
         {{side.name, {}, Tone::kPlain, side.id},
          plain ? PageCell{format_quantity(*plain, "s"), *plain} : PageCell{"-"},
@@ -121,8 +114,7 @@ PagePlot parts_plot(const std::vector<ProfileSide>& sides) {
   std::sort(order.begin(), order.end());
   const std::size_t drawn = std::min(order.size(), kMostParts);
   const PlotUnit unit = plot_unit(longest, "s");
-  PagePlot plot;
-  plot.title = "Where the time of a step goes";
+  PagePlot plot{.title = "Where the time of a step goes"};
   plot.x = {"recorded step, " + unit.label, false, {}, true};
   std::map<std::string, std::size_t> place_of;
   for (std::size_t i = 0; i < drawn; ++i) {
@@ -159,13 +151,10 @@ PageSection profile_pairs_section(const ReportData& data) {
   for (std::size_t i = 0; i < data.profiles.size(); ++i) {
     const ReportProfile& profile = data.profiles[i];
     if (!is_measured(profile)) continue;
-    const bool shown = is_detailed_profile(i, data.profiles.size());
     by_workload[profile.result.rules.workload].push_back(
-        {&profile, shown ? profile_id(i) : "", "", set_up_of(profile.result)});
+        {&profile, profile_id(data, i), "", set_up_of(profile.result)});
   }
-  PageSection section;
-  section.id = "profile-pairs";
-  section.title = "Profiles side by side";
+  PageSection section{.id = "profile-pairs", .title = "Profiles side by side"};
   section.paragraphs.push_back(
       "Each profile of a workload is compared with the first one. A profile with reference kernels "
       "counts as the first, wherever there is one. Green is time saved, red is time lost.");

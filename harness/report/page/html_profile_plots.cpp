@@ -34,8 +34,7 @@ std::optional<PagePlot> primitives_plot(const ProfileTables& tables) {
   if (sums.empty() || !(sums.front().seconds > 0 && sums.front().seconds <= kLargestPlotted))
     return std::nullopt;
   const PlotUnit unit = plot_unit(sums.front().seconds, "s");
-  PagePlot plot;
-  plot.title = "Primitives by what they take of a step";
+  PagePlot plot{.title = "Primitives by what they take of a step"};
   plot.wide = true;
   plot.x = {"time in a step, " + unit.label, false, {}, true};
   PlotSeries fast{"computes", PlotStyle::kBars, 0, {}};
@@ -95,8 +94,7 @@ std::optional<PagePlot> memory_plot(const ProfileTables& tables) {
   const auto seconds_of = [&](const Sample& sample) {
     return tables.memory[static_cast<std::size_t>(sample.step)].seconds;
   };
-  PagePlot plot;
-  plot.title = "Memory in use within a step";
+  PagePlot plot{.title = "Memory in use within a step"};
   plot.x.label = "seconds since the first recorded step began";
   plot.y = {"in use, " + unit.label, false, {}, true};
   PlotSeries& series = plot.series.emplace_back();

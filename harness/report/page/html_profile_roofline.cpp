@@ -8,6 +8,7 @@
 
 #include "harness/base/text.hpp"
 #include "harness/report/profile_tree.hpp"
+#include "harness/report/thinning.hpp"
 
 namespace harness {
 namespace {
@@ -24,11 +25,9 @@ std::string peak_tag(const std::string& type) {
   return type == "bf16" ? "fma.bf16" : "fma.fp32";
 }
 
-std::optional<double> peak_of(const Profile& profile, const std::string& tag) {
-  for (const Peak& peak : profile.peaks) {
-    if (peak.tag == tag && peak.value && fits(peak.value->center)) return peak.value->center;
-  }
-  return std::nullopt;
+std::optional<double> peak_that_fits(const Profile& profile, const std::string& tag) {
+  const std::optional<double> peak = peak_of(profile.peaks, tag);
+  return peak && fits(*peak) ? peak : std::nullopt;
 }
 
 /// One mark of the roofline: something that took `seconds` of a step for `flops` and `bytes`.
@@ -159,8 +158,7 @@ std::optional<PagePlot> profile_roofline(const Profile& profile) {
   const std::vector<Work> operators =
       operator_work(profile.tables, named ? precision->get<std::string>() : "fp32", tags);
   if (primitives.empty() && operators.empty()) return std::nullopt;
-  PagePlot plot;
-  plot.title = "Roofline: what runs, under the peaks of the machine";
+  PagePlot plot{.title = "Roofline: what runs, under the peaks of the machine"};
   plot.x = {"FLOP per byte that has to move", true, {}, false};
   plot.y = {"GFLOP/s", true, {}, false};
   std::size_t colour = 0;
@@ -179,12 +177,12 @@ std::optional<PagePlot> profile_roofline(const Profile& profile) {
       most = std::max(most, point.x * 2);
     }
   }
-  const std::optional<double> bandwidth = peak_of(profile, "copy.bandwidth");
+  const std::optional<double> bandwidth = peak_that_fits(profile, "copy.bandwidth");
   std::vector<std::string> missing;
   if (!bandwidth) missing.emplace_back("copy.bandwidth");
   bool drawn = false;
   for (const std::string& tag : tags) {
-    const std::optional<double> flops = peak_of(profile, tag);
+    const std::optional<double> flops = peak_that_fits(profile, tag);
     if (!flops) missing.push_back(tag);
     if (!flops && (!bandwidth || drawn)) continue;
     const double ridge = flops && bandwidth ? *flops / *bandwidth : 0;

@@ -46,8 +46,7 @@ class Cells {
 
 PageTable sums_table(const char* caption, const char* first, const std::vector<OperatorSum>& sums,
                      const Cells& cells) {
-  PageTable table;
-  table.caption = caption;
+  PageTable table{.caption = caption};
   table.columns = {{first},         {"calls", true},         {"self", true},
                    {"share", true}, {"in primitives", true}, {"in reorders", true},
                    {"rate", true},  {"page faults", true}};
@@ -63,8 +62,7 @@ PageTable sums_table(const char* caption, const char* first, const std::vector<O
 }
 
 PageTable primitive_sums_table(const ProfileTables& tables, const Cells& cells) {
-  PageTable table;
-  table.caption = "Primitives by kind, direction, type and implementation";
+  PageTable table{.caption = "Primitives by kind, direction, type and implementation"};
   table.columns = {{"kind"},           {"direction"},   {"type"},
                    {"implementation"}, {"library"},     {"calls", true},
                    {"time", true},     {"share", true}, {"rate", true}};
@@ -80,8 +78,7 @@ PageTable primitive_sums_table(const ProfileTables& tables, const Cells& cells) 
 }
 
 PageTable allocations_table(const ProfileTables& tables) {
-  PageTable table;
-  table.caption = "The largest allocations of the first recorded step";
+  PageTable table{.caption = "The largest allocations of the first recorded step"};
   table.columns = {{"size", true}, {"operator"}, {"module"}, {"shapes of its inputs"}};
   for (const LargeAllocation& item : tables.allocations) {
     table.rows.push_back({{format_quantity(item.bytes, "B"), item.bytes},
@@ -105,8 +102,7 @@ void note_of_rows(PageTable& table, const std::vector<Item>& all, double Item::*
 }
 
 PageTable operator_rows(const ProfileTables& tables, const Cells& cells) {
-  PageTable table;
-  table.caption = "Operators by name, module and shapes, longest first";
+  PageTable table{.caption = "Operators by name, module and shapes, longest first"};
   table.columns = {{"operator"},
                    {"module"},
                    {"phase"},
@@ -141,8 +137,7 @@ std::string layouts_of(const Primitive& primitive) {
 }
 
 PageTable primitive_rows(const ProfileTables& tables, const Cells& cells) {
-  PageTable table;
-  table.caption = "Primitives by problem and by the module they ran for, longest first";
+  PageTable table{.caption = "Primitives by problem and by the module they ran for, longest first"};
   table.columns = {{"primitive"},  {"implementation"}, {"module"},     {"calls", true},
                    {"time", true}, {"share", true},    {"rate", true}, {"created again", true},
                    {"problem"},    {"layouts"},        {"attributes"}};

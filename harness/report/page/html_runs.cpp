@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "harness/base/text.hpp"
-#include "harness/report/common_text.hpp"
 #include "harness/report/page/html_facts.hpp"
 #include "harness/report/page/html_plots.hpp"
 #include "harness/report/report_lines.hpp"
@@ -19,8 +18,7 @@ PageCell number_cell(const std::optional<double>& value, const std::string& unit
 }
 
 PageTable metrics_table(const Result& run) {
-  PageTable table;
-  table.caption = "Metrics after the warm-up";
+  PageTable table{.caption = "Metrics after the warm-up"};
   table.columns = {{"metric"},         {"median", true},  {"95 % interval", true}, {"n", true},
                    {"smallest", true}, {"largest", true}, {"p90", true},           {"note"}};
   for (const Metric& metric : run.metrics) {
@@ -52,8 +50,7 @@ PageTable metrics_table(const Result& run) {
 }
 
 PageTable checks_table(const std::vector<Check>& checks) {
-  PageTable table;
-  table.caption = "Quality checks";
+  PageTable table{.caption = "Quality checks"};
   table.columns = {{"check"},       {"expected", true},  {"actual", true},
                    {"error", true}, {"tolerance", true}, {"share of tolerance", true},
                    {"verdict"}};
@@ -133,10 +130,9 @@ void add_quality(std::vector<PageFact>& facts, const Result& run) {
 PageSection run_section(const ReportRun& run, const std::string& id) {
   const Result& result = run.result;
   const ReportLine line = line_of(run);
-  PageSection section;
-  section.id = id;
-  section.title = fmt::format("{} · {} · {} · {} · {}", line.workload, line.tier, line.stack,
-                              line.started_at, line.status);
+  PageSection section{.id = id,
+                      .title = fmt::format("{} · {} · {} · {} · {}", line.workload, line.tier,
+                                           line.stack, line.started_at, line.status)};
   section.tone = line.tone;
   section.folded = true;
   section.facts = common_facts(result, run.file);

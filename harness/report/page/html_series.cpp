@@ -74,8 +74,7 @@ void add_rows(PageTable& table, const Comparison& comparison,
 }
 
 PageTable table_of(const Comparison& comparison) {
-  PageTable table;
-  table.caption = "Medians over the runs, and the change from the first set-up";
+  PageTable table{.caption = "Medians over the runs, and the change from the first set-up"};
   table.columns = {{"quantity"},     {"set-up"},  {"runs", true}, {"median [95 %]", true},
                    {"change", true}, {"verdict"}, {"note"}};
   add_rows(table, comparison, comparison.convergence);
@@ -87,8 +86,7 @@ PageTable table_of(const Comparison& comparison) {
 /// Factors against the first side, a row each.
 PagePlot factors_plot(const Comparison& comparison) {
   constexpr std::size_t kMostFactors = 30;
-  PagePlot plot;
-  plot.title = "Change against " + comparison.names.front();
+  PagePlot plot{.title = "Change against " + comparison.names.front()};
   plot.x.label = "ratio to the first set-up [95 % interval]";
   plot.marks.push_back({1, "no change", false});
   std::vector<PlotSeries> series;
@@ -144,8 +142,7 @@ std::optional<PagePlot> strip_plot(const std::vector<Side>& sides) {
     }
   }
   const PlotUnit unit = plot_unit(largest, headline->unit);
-  PagePlot plot;
-  plot.title = "Every run, by set-up";
+  PagePlot plot{.title = "Every run, by set-up"};
   plot.x.label = printable(headline->tag, kNameBytes) + ", median of a run" +
                  (unit.label.empty() ? "" : ", " + unit.label);
   for (std::size_t i = 0; i < sides.size(); ++i) {
@@ -193,9 +190,7 @@ PageSection compare_group(const ReportData& data, const WorkGroup& group) {
 }  // namespace
 
 PageSection series_section(const ReportData& data) {
-  PageSection section;
-  section.id = "series";
-  section.title = "Set-ups side by side";
+  PageSection section{.id = "series", .title = "Set-ups side by side"};
   section.paragraphs = {
       "These runs share workload, rules, tier and machine and differ in their set-up. Their seeds "
       "may differ too. The runs are not paired: a change is the median of all ratios between a run "

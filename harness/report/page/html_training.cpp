@@ -16,22 +16,15 @@ namespace {
 
 constexpr std::size_t kMostCurves = 40;
 
-const Metric* metric_of(const Result& run, const std::string& tag) {
-  for (const Metric& metric : run.metrics) {
-    if (metric.tag == tag) return &metric;
-  }
-  return nullptr;
-}
-
 const Metric* curve_of(const Result& run) {
-  return run.quality ? metric_of(run, "quality." + run.quality->quality.metric) : nullptr;
+  return run.quality ? find_metric(run.metrics, "quality." + run.quality->quality.metric) : nullptr;
 }
 
 /// One of `runs` as a curve by epoch, or by seconds on the clock.
 PlotSeries series_of(const Result& run, const std::string& name, std::size_t colour, bool by_time) {
   PlotSeries series{name, PlotStyle::kLine, colour, {}};
   const Metric* curve = curve_of(run);
-  const Metric* elapsed = metric_of(run, "time.elapsed");
+  const Metric* elapsed = find_metric(run.metrics, "time.elapsed");
   if (curve == nullptr || (by_time && elapsed == nullptr)) return series;
   for (const Sample& sample : thin(curve->samples).kept) {
     PlotPoint point{static_cast<double>(sample.step), plotted(*sample.value)};
@@ -47,12 +40,11 @@ PlotSeries series_of(const Result& run, const std::string& name, std::size_t col
   return series;
 }
 
-void add_row(PageTable& table, const ReportRun& run, const std::string& name, std::size_t place,
-             std::size_t count) {
-  const Result& result = run.result;
+void add_row(PageTable& table, const ReportData& data, std::size_t place, const std::string& name) {
+  const Result& result = data.runs[place].result;
   const TrainingReport& training = *result.training;
   const double loss = [&] {
-    const Metric* metric = metric_of(result, "loss.total");
+    const Metric* metric = find_metric(result.metrics, "loss.total");
     const bool known =
         metric != nullptr && !metric->samples.empty() && metric->samples.back().value;
     return known ? *metric->samples.back().value : std::nan("");
@@ -62,9 +54,9 @@ void add_row(PageTable& table, const ReportRun& run, const std::string& name, st
     const double value = *result.quality->quality.value;
     quality = {fmt::format("{:.4f}", value), value};
   }
-  const ReportLine line = line_of(run);
+  const ReportLine line = line_of(data.runs[place]);
   table.rows.push_back(
-      {{line.started_at, {}, Tone::kPlain, is_detailed(place, count) ? run_id(place) : ""},
+      {{line.started_at, {}, Tone::kPlain, run_id(data, place)},
        {name},
        {std::to_string(result.seeds.run), static_cast<double>(result.seeds.run)},
        {std::to_string(training.epochs), static_cast<double>(training.epochs)},
@@ -81,8 +73,7 @@ PageSection group_section(const ReportData& data, const WorkGroup& group) {
   section.title = group.title;
   PagePlot by_epoch;
   PagePlot by_time;
-  PageTable table;
-  table.caption = "Runs";
+  PageTable table{.caption = "Runs"};
   table.columns = {{"started (UTC)"},      {"set-up"},
                    {"seed", true},         {"epochs", true},
                    {"on the clock", true}, {"last mean loss", true},
@@ -98,7 +89,7 @@ PageSection group_section(const ReportData& data, const WorkGroup& group) {
     for (const std::size_t place : group.set_ups[i].second) {
       const ReportRun& run = data.runs[place];
       if (!run.result.training) continue;
-      add_row(table, run, name, place, data.runs.size());
+      add_row(table, data, place, name);
       if (run.result.quality) {
         quality = printable(run.result.quality->quality.metric, 60);
         if (run.result.quality->target) targets.insert(*run.result.quality->target);
@@ -135,9 +126,7 @@ PageSection group_section(const ReportData& data, const WorkGroup& group) {
 }  // namespace
 
 PageSection training_section(const ReportData& data) {
-  PageSection section;
-  section.id = "training";
-  section.title = "Training to a target";
+  PageSection section{.id = "training", .title = "Training to a target"};
   for (const WorkGroup& group : group_runs(data)) {
     PageSection part = group_section(data, group);
     if (part.tables.front().rows.empty()) continue;

@@ -8,6 +8,7 @@
 #include "harness/compare/comparison.hpp"
 #include "harness/report/text/columns.hpp"
 #include "harness/report/text/csv.hpp"
+#include "harness/result/common_json.hpp"
 
 namespace harness {
 namespace {
@@ -61,24 +62,20 @@ void add_row(std::string& text, const ComparedRow& row) {
 json bounds(const std::optional<Interval>& interval) {
   if (!interval) return nullptr;
   return {{"center", interval->center},
-          {"low", interval->low ? json(*interval->low) : json()},
-          {"high", interval->high ? json(*interval->high) : json()},
+          {"low", or_null(interval->low)},
+          {"high", or_null(interval->high)},
           {"confidence", interval->confidence}};
 }
 
 json rows_json(const std::vector<ComparedRow>& rows) {
   json list = json::array();
   for (const ComparedRow& row : rows) {
-    json values = json::array();
-    json changes = json::array();
-    for (const auto& value : row.values) values.push_back(bounds(value));
-    for (const auto& change : row.changes) changes.push_back(bounds(change));
     json notes = json::object();
     for (const auto& [side, note] : row.notes) notes[letter(side)] = note;
     list.push_back({{"name", row.name},
                     {"unit", row.unit},
-                    {"values", values},
-                    {"changes", changes},
+                    {"values", list_json(row.values, bounds)},
+                    {"changes", list_json(row.changes, bounds)},
                     {"change_is", row.is_factor ? "factor" : "difference"},
                     {"notes", notes}});
   }

@@ -25,14 +25,13 @@ std::string rate(double amount, double seconds, const char* unit) {
 }
 
 void add_steps(std::string& text, const Profile& profile) {
-  const auto median_of = [&](const char* tag) -> std::string {
-    const Metric* metric = find_metric(profile.metrics, tag);
-    if (metric == nullptr || !metric->summary.median) return "-";
-    return format_quantity(metric->summary.median->center, "s");
+  const auto seconds = [&](const char* tag) -> std::string {
+    const std::optional<double> median = median_of(profile.metrics, tag);
+    return median ? format_quantity(*median, "s") : "-";
   };
   const ProfileTables& tables = profile.tables;
-  text += fmt::format("\nstep     {} plain, {} recorded", median_of(kPlainStep),
-                      median_of(kRecordedStep));
+  text +=
+      fmt::format("\nstep     {} plain, {} recorded", seconds(kPlainStep), seconds(kRecordedStep));
   if (profile.overhead && profile.overhead->center <= 1) {
     text += ": recording costs less than the noise";
   } else if (profile.overhead) {

@@ -66,11 +66,9 @@ void add_problems(std::string& text, const ReportFile& file) {
 }
 
 json problems_of(const ReportFile& file) {
-  json list = json::array();
-  for (const SchemaProblem& problem : file.problems) {
-    list.push_back({{"path", printable(problem.path)}, {"reason", printable(problem.reason, 400)}});
-  }
-  return list;
+  return list_json(file.problems, [](const SchemaProblem& problem) {
+    return json{{"path", printable(problem.path)}, {"reason", printable(problem.reason, 400)}};
+  });
 }
 
 json file_json(const ReportFile& file) {
@@ -104,9 +102,7 @@ json result_json(const char* kind, const ReportLine& line, const ResultCommon& r
 
 std::string render_report(const ReportData& data) {
   std::vector<ReportLine> lines;
-  for (const ReportRun& run : data.runs) lines.push_back(line_of(run));
-  for (const ReportAblation& ablation : data.ablations) lines.push_back(line_of(ablation));
-  for (const ReportProfile& profile : data.profiles) lines.push_back(line_of(profile));
+  for_each_result(data, [&](const auto& one) { lines.push_back(line_of(one)); });
   std::stable_sort(lines.begin(), lines.end(), [](const ReportLine& a, const ReportLine& b) {
     return a.started_at < b.started_at;
   });
@@ -117,9 +113,7 @@ std::string render_report(const ReportData& data) {
     for (const ReportLine& line : lines) rows.push_back(row_of(line));
     add_rows(text, rows);
   }
-  for (const ReportRun& run : data.runs) add_problems(text, run.file);
-  for (const ReportAblation& ablation : data.ablations) add_problems(text, ablation.file);
-  for (const ReportProfile& profile : data.profiles) add_problems(text, profile.file);
+  for_each_result(data, [&](const auto& one) { add_problems(text, one.file); });
   for (const ReportFile& file : data.rejected) add_problems(text, file);
   if (!data.skipped.empty()) text += "\n";
   for (const ReportFile& file : data.skipped) {
@@ -140,13 +134,9 @@ json report_json(const ReportData& data) {
   for (const ReportProfile& one : data.profiles) {
     results.push_back(result_json("profile", line_of(one), one.result, one.file));
   }
-  json rejected = json::array();
-  for (const ReportFile& file : data.rejected) rejected.push_back(file_json(file));
-  json skipped = json::array();
-  for (const ReportFile& file : data.skipped) skipped.push_back(file_json(file));
   return {{"results", results},
-          {"rejected", rejected},
-          {"skipped", skipped},
+          {"rejected", list_json(data.rejected, file_json)},
+          {"skipped", list_json(data.skipped, file_json)},
           {"notice", kUnverifiedNotice}};
 }
 

@@ -6,7 +6,6 @@
 #include <iterator>
 
 #include "harness/base/text.hpp"
-#include "harness/report/common_text.hpp"
 #include "harness/report/report_lines.hpp"
 #include "harness/result/common_json.hpp"
 

@@ -6,6 +6,7 @@
 
 #include "harness/base/text.hpp"
 #include "harness/report/common_text.hpp"
+#include "harness/report/report_lines.hpp"
 #include "harness/report/text/training_summary.hpp"
 
 namespace harness {
@@ -15,11 +16,7 @@ constexpr std::size_t kColumns = 80;
 
 std::string interval_shown(const Interval& interval, const std::string& unit) {
   if (!interval.low || !interval.high) return "no interval";
-  // The unit once, where it is the same: 5.987 .. 6.342 s.
-  std::string low = format_quantity(*interval.low, unit);
-  const std::string high = format_quantity(*interval.high, unit);
-  const std::size_t blank = low.find(' ');
-  if (blank != std::string::npos && high.ends_with(low.substr(blank))) low.resize(blank);
+  const auto [low, high] = bounds_texts(interval, unit);
   return fmt::format("{} .. {}", low, high);
 }
 
