@@ -1,0 +1,207 @@
+#include "harness/measure/advice_facts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "harness/base/error.hpp"
+#include "harness/base/files.hpp"
+#include "harness/base/text.hpp"
+#include "harness/check/checked_file.hpp"
+#include "harness/measure/profile_file.hpp"
+#include "harness/measure/replay_session.hpp"
+#include "harness/system/capture.hpp"
+#include "harness/system/interrupt.hpp"
+#include "harness/system/page_faults.hpp"
+
+namespace harness {
+namespace {
+
+/// A replay for advice needs no interval.
+constexpr std::int64_t kRounds = 3;
+
+Ablation read_ablation(const std::string& file, const Profile& profile) {
+  CheckedFile checked = check_file(file);
+  require_sound(checked, checked.report.problems_code);
+  if (!checked.report.ablation) {
+    throw Error(printable(file), "is no ablation", "'harness ablate' writes one");
+  }
+  if (checked.report.ablation->rules.workload != profile.rules.workload) {
+    throw Error(printable(file),
+                "is of the workload '" + printable(checked.report.ablation->rules.workload) +
+                    "', and the profile of '" + profile.rules.workload + "'",
+                "", ExitCode::kInconclusive);
+  }
+  return std::move(*checked.report.ablation);
+}
+
+/// What keeps a measured gain from being held against an expected one.
+void note_differences(const Ablation& ablation, const Profile& profile, const std::string& file,
+                      std::vector<std::string>& notes) {
+  for (const char* key : {"batch_size", "threads"}) {
+    const std::string there = setting_text(ablation.settings, key);
+    const std::string here = setting_text(profile.settings, key);
+    if (there == here) continue;
+    notes.push_back(fmt::format("{}: {} is {} there, {} in the profile", file, key, there, here));
+  }
+  if (system_fingerprint(ablation.system) != system_fingerprint(profile.system)) {
+    notes.push_back(file + ": measured on another machine than the profile");
+  }
+}
+
+/// Allocator, precision and kernels that are not as in the plan and can be had here.
+std::vector<AdvisedChange> possible_changes(const RunPlan& plan) {
+  const WorkloadInfo& info = plan.workload->info;
+  std::vector<AdvisedChange> changes;
+  for (const auto& [setting, values] : info.offers) {
+    for (const std::string& value : values) {
+      if (plan.effective.value(setting, "") != value) changes.push_back({setting, value});
+    }
+  }
+  for (const OperatorInfo& one : info.operators) {
+    const auto present = plan.context.kernels.find(one.name);
+    for (const ImplementationInfo& implementation : one.implementations) {
+      if (!implementation.unavailable.empty()) continue;
+      if (present == plan.context.kernels.end() || present->second == implementation.name) continue;
+      changes.push_back({one.name, implementation.name});
+    }
+  }
+  return changes;
+}
+
+/// What the projection says in the profile's own time: replays of what was recorded, in the same
+/// rounds, tell how much slower this machine is now.
+double then_and_there(const Projection& projection) {
+  return projection.projected.center / projection.slowdown;
+}
+
+constexpr Scaling kByReplays{.by_replays = true, .recorded_bandwidth = {}};
+
+/// Seconds a step of all tasks together by kernels of this project; empty, with a note, where any
+/// of them cannot be replayed.
+std::optional<double> replayed_seconds(RunPlan& plan, const std::vector<ReplayTask>& tasks,
+                                       std::vector<std::string>& notes) {
+  StepModel model;
+  model.tasks = model.yardsticks = tasks;
+  for (ReplayTask& task : model.yardsticks) task.library = "oneDNN";
+  try {
+    const ReplayRecord record = replay(plan, model, {kRounds, false});
+    const Projection projection = project(model, kByReplays, record.rounds);
+    if (projection.explained > 0.999) return then_and_there(projection);
+    notes.insert(notes.end(), record.notes.begin(), record.notes.end());
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const Error& error) {
+    notes.push_back(std::string("not replayed: ") + error.what());
+  }
+  return std::nullopt;
+}
+
+std::optional<double> projected_bf16(const Profile& profile, RunPlan plan,
+                                     std::vector<std::string>& notes) {
+  try {
+    plan.context.precision = "bf16";
+    const StepModel model = model_of(profile, plan.context, notes);
+    const ReplayRecord record = replay(plan, model, {kRounds, false});
+    const Projection projection = project(model, kByReplays, record.rounds);
+    note_slowdown(projection.slowdown, notes);
+    return then_and_there(projection);
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const Error& error) {
+    notes.push_back(std::string("bf16 not projected: ") + error.what());
+    return std::nullopt;
+  }
+}
+
+bool allows(const AdviceFacts& facts, const AdvisedChange& change) {
+  return std::find(facts.possible.begin(), facts.possible.end(), change) != facts.possible.end();
+}
+
+}  // namespace
+
+std::vector<Ablation> measured_ablations(const std::vector<std::string>& files,
+                                         const Profile& profile, std::vector<std::string>& notes) {
+  std::vector<Ablation> ablations;
+  for (const std::string& file : files) {
+    Ablation next = read_ablation(file, profile);
+    for (const Ablation& one : ablations) {
+      if (one.identity.uuid == next.identity.uuid) {
+        throw Error("--measured " + printable(file), "is the same ablation as one before it");
+      }
+    }
+    ablations.push_back(std::move(next));
+    note_differences(ablations.back(), profile, printable(file), notes);
+  }
+  return ablations;
+}
+
+AdviceFacts advice_facts(const Profile& profile, RunPlan& plan, const RunRequest& request,
+                         std::vector<std::string>& notes) {
+  AdviceFacts facts;
+  facts.allocator = plan.context.allocator;
+  facts.precision = plan.context.precision;
+  facts.threads = plan.context.threads;
+  RunRequest by_default = request;
+  by_default.settings.erase("threads");
+  facts.usable_cores = make_plan(by_default, home_folder()).context.threads;
+  facts.possible = possible_changes(plan);
+  const double overhead = profile.overhead ? std::max(profile.overhead->center, 1.0) : 1.0;
+  facts.step_seconds = profile.tables.step_seconds / overhead;
+  facts.fault_seconds = page_fault_seconds(plan.context.threads);
+  facts.copy_bandwidth = copy_bandwidth_of(profile).value_or(0);
+  for (Remedy& remedy : remedies_of(facts.possible)) {
+    OfferedRemedy offered{std::move(remedy), {}, {}};
+    if (offered.remedy.replays) {
+      const std::vector<ReplayTask> tasks = offered.remedy.replays(profile.tables);
+      double recorded = 0;
+      for (const ReplayTask& task : tasks) recorded += task.recorded_seconds;
+      if (recorded > 0) {
+        offered.recorded_seconds = recorded;
+        offered.replayed_seconds = replayed_seconds(plan, tasks, notes);
+      }
+    }
+    facts.remedies.push_back(std::move(offered));
+  }
+  if (allows(facts, {"precision", "bf16"})) {
+    facts.projected_bf16 = projected_bf16(profile, plan, notes);
+  }
+  return facts;
+}
+
+std::string ablation_command(const RunPlan& plan, const std::vector<Advice>& advice) {
+  if (!plan.rules.ablation) return "";
+  const std::vector<VariantRule>& variants = plan.rules.ablation->variants;
+  VariantSettings present{plan.context.allocator, plan.context.precision, {}};
+  for (const auto& [name, implementation] : plan.context.kernels) {
+    if (implementation != "reference") present.kernels.emplace(name, implementation);
+  }
+  const auto first = std::find_if(variants.begin(), variants.end(),
+                                  [&](const VariantRule& one) { return one.settings == present; });
+  if (first == variants.end()) return "";
+  const auto makes = [](const VariantRule& variant, const AdvisedChange& change) {
+    if (change.setting == "allocator") return variant.settings.allocator == change.value;
+    const auto kernel = variant.settings.kernels.find(change.setting);
+    return kernel != variant.settings.kernels.end() && kernel->second == change.value;
+  };
+  auto last = first;
+  for (const Advice& one : advice) {
+    if (!one.change || one.changes_numbers) continue;
+    const auto found = std::find_if(first + 1, variants.end(), [&](const VariantRule& variant) {
+      return makes(variant, *one.change);
+    });
+    if (found != variants.end()) last = std::max(last, found);
+  }
+  if (last == first) return "";
+  std::vector<std::string> names;
+  for (auto variant = first; variant <= last; ++variant) names.push_back(variant->name);
+  return fmt::format(
+      "harness ablate --workload {} --batch-size {} --threads {} --variants {} "
+      "--out ablation.json",
+      plan.rules.workload, plan.context.batch_size, plan.context.threads, join(names, ","));
+}
+
+}  // namespace harness

@@ -1,0 +1,30 @@
+// What advice about a profile needs beside the profile: what machine and workload allow, what
+// replays tell, the ablations that tried it, and the command that tries it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/plan/plan.hpp"
+#include "harness/profile/advice.hpp"
+#include "harness/result/ablation.hpp"
+#include "harness/result/profile.hpp"
+
+namespace harness {
+
+/// The ablations in `files`, each once. Says in `notes` what keeps a gain that they measured from
+/// being held against an expected one. Throws Error for a file that is no sound ablation of the
+/// profile's workload.
+std::vector<Ablation> measured_ablations(const std::vector<std::string>& files,
+                                         const Profile& profile, std::vector<std::string>& notes);
+
+/// Runs replays; what cannot be told of them goes to `notes`. `request` is what `plan` was made of.
+/// Throws Interrupted.
+AdviceFacts advice_facts(const Profile& profile, RunPlan& plan, const RunRequest& request,
+                         std::vector<std::string>& notes);
+
+/// The command of the ablation that begins with the profile's own set-up and ends with the last of
+/// the changes that leave the arithmetic as it is; empty where the rules have no such variants.
+std::string ablation_command(const RunPlan& plan, const std::vector<Advice>& advice);
+
+}  // namespace harness
