@@ -105,7 +105,7 @@ Violations check_derived(const Ablation& result, const json& document) {
   Violations violations;
   for (std::size_t i = 0; i < result.variants.size(); ++i) {
     const Variant& variant = result.variants[i];
-    add(violations, check_quality(rules, result, variant.quality, variant.settings.precision,
+    add(violations, check_quality(rules, result, variant.quality, variant.settings.of("precision"),
                                   document, fmt::format("/variants/{}/quality", i)));
   }
   return violations;

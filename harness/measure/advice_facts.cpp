@@ -13,6 +13,7 @@
 #include "harness/check/checked_file.hpp"
 #include "harness/measure/profile_file.hpp"
 #include "harness/measure/replay_session.hpp"
+#include "harness/plan/ablation_plan.hpp"
 #include "harness/system/capture.hpp"
 #include "harness/system/interrupt.hpp"
 #include "harness/system/page_faults.hpp"
@@ -175,7 +176,8 @@ AdviceFacts advice_facts(const Profile& profile, RunPlan& plan, const RunRequest
 std::string ablation_command(const RunPlan& plan, const std::vector<Advice>& advice) {
   if (!plan.rules.ablation) return "";
   const std::vector<VariantRule>& variants = plan.rules.ablation->variants;
-  VariantSettings present{plan.context.allocator, plan.context.precision, {}};
+  VariantSettings present = variant_settings_of(plan);
+  present.kernels.clear();
   for (const auto& [name, implementation] : plan.context.kernels) {
     if (implementation != "reference") present.kernels.emplace(name, implementation);
   }
@@ -183,7 +185,7 @@ std::string ablation_command(const RunPlan& plan, const std::vector<Advice>& adv
                                   [&](const VariantRule& one) { return one.settings == present; });
   if (first == variants.end()) return "";
   const auto makes = [](const VariantRule& variant, const AdvisedChange& change) {
-    if (change.setting == "allocator") return variant.settings.allocator == change.value;
+    if (variant.settings.of(change.setting) == change.value) return true;
     const auto kernel = variant.settings.kernels.find(change.setting);
     return kernel != variant.settings.kernels.end() && kernel->second == change.value;
   };

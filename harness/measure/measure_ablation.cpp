@@ -58,11 +58,10 @@ void fill_variants(Ablation& ablation, const AblationPlan& plan, const AblationR
   for (std::size_t i = 0; i < plan.variants.size(); ++i) {
     const VariantPlan& planned = plan.variants[i];
     const VariantRecord& measured = record.variants[i];
-    const WorkloadContext& context = planned.plan.context;
     Variant& variant = ablation.variants.emplace_back();
     variant.name = planned.name;
     variant.summary = planned.summary;
-    variant.settings = {context.allocator, context.precision, context.kernels};
+    variant.settings = variant_settings_of(planned.plan);
     variant.memory = report_memory(measured.peak_bytes);
     if (measured.quality) {
       variant.quality = report_quality(*measured.quality, planned.plan.quality_target, steps);

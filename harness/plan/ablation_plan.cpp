@@ -8,6 +8,7 @@
 #include "harness/base/number.hpp"
 #include "harness/base/text.hpp"
 #include "harness/plan/division.hpp"
+#include "harness/plan/settings.hpp"
 #include "harness/result/setting.hpp"
 #include "harness/workload/ablation_rules.hpp"
 
@@ -59,8 +60,7 @@ RunRequest request_of(const RunRequest& common, const VariantSettings& settings)
     kernels.push_back(name + "=" + implementation);
   }
   request["kernels"] = kernels.empty() ? "reference" : join(kernels, ",");
-  request["precision"] = settings.precision;
-  request["allocator"] = settings.allocator;
+  for (const auto& [name, value] : settings.chosen) request[name] = value;
   return request;
 }
 
@@ -91,12 +91,18 @@ json effective_settings(const AblationPlan& plan) {
 
 }  // namespace
 
+VariantSettings variant_settings_of(const RunPlan& plan) {
+  VariantSettings settings{{}, plan.context.kernels};
+  for (const auto& [name, value] : standard_variant().chosen) {
+    settings.chosen[name] = plan.effective.at(name);
+  }
+  return settings;
+}
+
 std::string missing_part(const VariantSettings& settings, const WorkloadInfo& info) {
-  const std::map<std::string, std::string> wanted = {{"allocator", settings.allocator},
-                                                     {"precision", settings.precision}};
-  for (const auto& [name, value] : wanted) {
-    const auto offered = info.offers.find(name);
-    if (offered != info.offers.end() && contains(offered->second, value)) continue;
+  for (const auto& [name, value] : settings.chosen) {
+    const auto& choices = choices_of(*SettingTable::instance().find(name), info);
+    if (choices.empty() || contains(choices, value)) continue;
     return fmt::format("the workload has no {} '{}' in this version", name, value);
   }
   for (const auto& [name, implementation] : settings.kernels) {

@@ -40,6 +40,9 @@ struct AblationPlan {
   std::vector<Departure> departures{};  ///< those known before measuring
 };
 
+/// What `plan` sets of that in which variants may differ.
+VariantSettings variant_settings_of(const RunPlan& plan);
+
 /// What of `settings` the workload does not have on this machine, in words; empty when all is
 /// there.
 std::string missing_part(const VariantSettings& settings, const WorkloadInfo& info);

@@ -40,9 +40,7 @@ json value_of(const RunPlan& plan, const Setting& what) {
 json checked(const RunPlan& plan, const Setting& what) {
   json value = value_of(plan, what);
   if (value.is_string()) {
-    const auto& offers = plan.workload->info.offers;
-    const auto offered = offers.find(what.name);
-    const auto& choices = offered == offers.end() ? what.choices : offered->second;
+    const auto& choices = choices_of(what, plan.workload->info);
     if (choices.empty()) return value;
     return choose_known(what.option().c_str(), value.get<std::string>(), choices);
   }
@@ -164,6 +162,7 @@ const RegisterSettings registered({
      .summary = "fp32 or bf16",
      .value_name = "TYPE",
      .standard = "fp32",
+     .choices = {"fp32"},
      .choose =
          [](RunPlan& plan, const Setting& what) {
            plan.context.precision = plan.effective["precision"] = checked(plan, what);
@@ -174,6 +173,7 @@ const RegisterSettings registered({
      .summary = "system or pooled",
      .value_name = "NAME",
      .standard = "system",
+     .choices = {"system"},
      .choose =
          [](RunPlan& plan, const Setting& what) {
            plan.context.allocator = plan.effective["allocator"] = checked(plan, what);
@@ -324,6 +324,11 @@ const RegisterSettings registered({
 });
 
 }  // namespace
+
+const std::vector<std::string>& choices_of(const Setting& setting, const WorkloadInfo& workload) {
+  const auto offered = workload.offers.find(setting.name);
+  return offered == workload.offers.end() ? setting.choices : offered->second;
+}
 
 void choose_settings(RunPlan& plan) {
   for (const auto& setting : SettingTable::instance().list()) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "harness/plan/plan.hpp"
+#include "harness/result/setting.hpp"
 
 namespace harness {
 
@@ -9,6 +10,9 @@ inline constexpr std::int64_t kMostRuns = 1000;
 inline constexpr std::int64_t kMostThreads = 1'000'000;  ///< as the schema of results has it
 inline constexpr std::int64_t kMostEpochs = 100'000;
 inline constexpr double kMostSeconds = 1e6;  ///< of timed steps
+
+/// What `workload` offers for a setting, or all that the setting has; empty: anything.
+const std::vector<std::string>& choices_of(const Setting& setting, const WorkloadInfo& workload);
 
 /// Puts every setting of the table into `plan`, whose workload, rules, tier and seeds are chosen.
 /// Throws Error, naming the option.

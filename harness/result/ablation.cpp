@@ -62,9 +62,7 @@ bool all_reference(const KernelSet& kernels) {
 }
 
 bool is_reference_of(const Variant& base, const Variant& variant) {
-  return all_reference(base.settings.kernels) &&
-         base.settings.allocator == variant.settings.allocator &&
-         base.settings.precision == variant.settings.precision;
+  return all_reference(base.settings.kernels) && base.settings.chosen == variant.settings.chosen;
 }
 
 template <class Matches>

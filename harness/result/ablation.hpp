@@ -16,9 +16,14 @@ inline constexpr const char* kAblationSchemaVersion = "1.2.0";
 
 /// What a variant sets; everything else is the same for all of them.
 struct VariantSettings {
-  std::string allocator{};
-  std::string precision{};
+  /// Settings in which variants may differ (SettingScope::kVariant), by their names.
+  std::map<std::string, std::string> chosen{};
   KernelSet kernels{};
+
+  std::string of(const std::string& name) const {
+    const auto found = chosen.find(name);
+    return found == chosen.end() ? "" : found->second;
+  }
 
   bool operator==(const VariantSettings&) const = default;
 };

@@ -19,10 +19,6 @@ constexpr JsonFields kTurn(JsonField("round", &Turn::round), JsonField("warmup",
 constexpr JsonFields kPhase(JsonField("name", &VariantPhase::name),
                             JsonField("median_seconds", &VariantPhase::median_seconds));
 
-constexpr JsonFields kSettings(JsonField("allocator", &VariantSettings::allocator),
-                               JsonField("precision", &VariantSettings::precision),
-                               JsonField("kernels", &VariantSettings::kernels));
-
 constexpr JsonFields kVariant(JsonField("name", &Variant::name),
                               JsonField("summary", &Variant::summary));
 
@@ -58,7 +54,8 @@ VariantPhase phase_from(const json& object) {
 
 json variant_json(const Variant& variant) {
   json object = kVariant.put(variant);
-  object["settings"] = kSettings.put(variant.settings);
+  object["settings"] = variant.settings.chosen;
+  object["settings"]["kernels"] = variant.settings.kernels;
   object["peak_memory_source"] = variant.memory.source;
   object["phases"] = list_json(variant.phases, phase_json);
   object["turns"] = list_json(variant.turns, kTurn);
@@ -75,7 +72,10 @@ json variant_json(const Variant& variant) {
 
 Variant variant_from(const json& object) {
   Variant variant = kVariant.take(object);
-  variant.settings = kSettings.take(object.at("settings"));
+  json settings = object.at("settings");
+  variant.settings.kernels = settings.at("kernels").get<KernelSet>();
+  settings.erase("kernels");
+  variant.settings.chosen = settings.get<std::map<std::string, std::string>>();
   variant.median_seconds = optional_of<double>(object, "median_seconds");
   variant.to_first = speedup_from(object, "ratio_to_first");
   variant.to_previous = speedup_from(object, "ratio_to_previous");

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "harness/base/error.hpp"
 #include "harness/base/text.hpp"
+#include "harness/result/setting.hpp"
 
 namespace harness {
 namespace {
@@ -21,7 +21,8 @@ const VariantRule* find_variant(const std::vector<VariantRule>& variants, const 
 
 /// "pooled, bf16, NAME=custom": what differs from reference kernels is all that is named.
 std::string settings_text(const VariantSettings& settings) {
-  std::string text = settings.allocator + ", " + settings.precision;
+  std::string text;
+  for (const auto& [name, value] : settings.chosen) text += (text.empty() ? "" : ", ") + value;
   for (const auto& [name, implementation] : settings.kernels) {
     if (implementation != "reference") text += ", " + name + "=" + implementation;
   }
@@ -73,6 +74,15 @@ std::string nearest_base(const AblationRule& rule, const std::string& name,
   return {};
 }
 
+VariantSettings standard_variant() {
+  VariantSettings settings;
+  for (const auto& setting : SettingTable::instance().list()) {
+    if (setting->scope != SettingScope::kVariant || setting->name == "kernels") continue;
+    settings.chosen[setting->name] = setting->standard;
+  }
+  return settings;
+}
+
 AblationRule ablation_rule_from_json(const json& document, const std::string& file) {
   AblationRule rule;
   rule.warmup_rounds = document.value("warmup_rounds", rule.warmup_rounds);
@@ -84,7 +94,7 @@ AblationRule ablation_rule_from_json(const json& document, const std::string& fi
     variant.summary = item.at("summary");
     const std::string what = fmt::format("{}: variant '{}'", file, variant.name);
     if (find_variant(rule.variants, variant.name) != nullptr) throw Error(what, "is there twice");
-    variant.settings = {"system", "fp32", {}};
+    variant.settings = standard_variant();
     if (!rule.variants.empty()) {
       variant.builds_on = item.value("builds_on", rule.variants.back().name);
       const VariantRule* base = find_variant(rule.variants, variant.builds_on);
@@ -96,8 +106,14 @@ AblationRule ablation_rule_from_json(const json& document, const std::string& fi
     } else if (item.contains("builds_on")) {
       throw Error(what, "is the first one and builds on no other");
     }
-    variant.settings.allocator = item.value("allocator", variant.settings.allocator);
-    variant.settings.precision = item.value("precision", variant.settings.precision);
+    for (const auto& [key, value] : item.items()) {
+      const auto setting = variant.settings.chosen.find(key);
+      if (setting != variant.settings.chosen.end()) {
+        setting->second = value;
+      } else if (key != "name" && key != "summary" && key != "builds_on" && key != "kernels") {
+        throw Error(what, "sets '" + printable(key, 64) + "', which is no setting of variants");
+      }
+    }
     if (item.contains("kernels")) {
       for (const auto& [name, implementation] : item.at("kernels").items()) {
         variant.settings.kernels[name] = implementation;
@@ -109,10 +125,11 @@ AblationRule ablation_rule_from_json(const json& document, const std::string& fi
 }
 
 bool set_by_variants(const std::string& path) {
-  constexpr std::array kOfVariants = {"/kernels", "/settings/effective/allocator",
-                                      "/settings/effective/precision"};
-  return std::any_of(kOfVariants.begin(), kOfVariants.end(),
-                     [&](const char* start) { return path.starts_with(start); });
+  if (path.starts_with("/kernels")) return true;
+  const std::map<std::string, std::string> settings = standard_variant().chosen;
+  return std::any_of(settings.begin(), settings.end(), [&](const auto& setting) {
+    return path == "/settings/effective/" + setting.first;
+  });
 }
 
 std::vector<Constraint> shared_constraints(const std::vector<Constraint>& constraints) {

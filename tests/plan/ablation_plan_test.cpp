@@ -53,12 +53,15 @@ TEST_CASE("each variant adds to the one it builds on", "[ablation-plan]") {
     {"name": "e", "summary": "s", "builds_on": "b", "precision": "bf16"},
     {"name": "f", "summary": "s", "builds_on": "d", "kernels": {"x": "reference"}}])");
   const auto settings = [&](std::size_t i) { return rule.variants.at(i).settings; };
-  CHECK(settings(0) == VariantSettings{"system", "fp32", {}});
-  CHECK(settings(1) == VariantSettings{"pooled", "fp32", {}});
-  CHECK(settings(2) == VariantSettings{"pooled", "fp32", {{"x", "custom"}}});
-  CHECK(settings(3) == VariantSettings{"pooled", "bf16", {{"x", "custom"}, {"y", "custom"}}});
-  CHECK(settings(4) == VariantSettings{"pooled", "bf16", {}});
-  CHECK(settings(5) == VariantSettings{"pooled", "bf16", {{"x", "reference"}, {"y", "custom"}}});
+  CHECK(settings(0) == VariantSettings{{{"allocator", "system"}, {"precision", "fp32"}}, {}});
+  CHECK(settings(1) == VariantSettings{{{"allocator", "pooled"}, {"precision", "fp32"}}, {}});
+  CHECK(settings(2) ==
+        VariantSettings{{{"allocator", "pooled"}, {"precision", "fp32"}}, {{"x", "custom"}}});
+  CHECK(settings(3) == VariantSettings{{{"allocator", "pooled"}, {"precision", "bf16"}},
+                                       {{"x", "custom"}, {"y", "custom"}}});
+  CHECK(settings(4) == VariantSettings{{{"allocator", "pooled"}, {"precision", "bf16"}}, {}});
+  CHECK(settings(5) == VariantSettings{{{"allocator", "pooled"}, {"precision", "bf16"}},
+                                       {{"x", "reference"}, {"y", "custom"}}});
   CHECK(rule.variants[0].builds_on.empty());
   CHECK(rule.variants[3].builds_on == "c");
   CHECK(rule.rounds >= 6);
@@ -151,15 +154,21 @@ TEST_CASE("a missing part is named", "[ablation-plan]") {
   WorkloadInfo info;
   info.offers = {{"allocator", {"system"}}, {"precision", {"fp32"}}};
   info.operators = {{"x", "", {{"reference", ""}, {"custom", "", "needs AVX-512"}}}};
-  CHECK(missing_part({"system", "fp32", {{"x", "reference"}}}, info).empty());
-  CHECK_THAT(missing_part({"pooled", "fp32", {}}, info), Catch::Contains("no allocator 'pooled'"));
-  CHECK_THAT(missing_part({"system", "bf16", {}}, info), Catch::Contains("no precision 'bf16'"));
-  CHECK_THAT(missing_part({"system", "fp32", {{"x", "fast"}}}, info),
-             Catch::Contains("operator x has no implementation 'fast'"));
-  CHECK_THAT(missing_part({"system", "fp32", {{"x", "custom"}}}, info),
-             Catch::Contains("x=custom cannot run on this machine: needs AVX-512"));
-  CHECK_THAT(missing_part({"system", "fp32", {{"y", "custom"}}}, info),
-             Catch::Contains("no operator y"));
+  CHECK(missing_part({{{"allocator", "system"}, {"precision", "fp32"}}, {{"x", "reference"}}}, info)
+            .empty());
+  CHECK_THAT(missing_part({{{"allocator", "pooled"}, {"precision", "fp32"}}, {}}, info),
+             Catch::Contains("no allocator 'pooled'"));
+  CHECK_THAT(missing_part({{{"allocator", "system"}, {"precision", "bf16"}}, {}}, info),
+             Catch::Contains("no precision 'bf16'"));
+  CHECK_THAT(
+      missing_part({{{"allocator", "system"}, {"precision", "fp32"}}, {{"x", "fast"}}}, info),
+      Catch::Contains("operator x has no implementation 'fast'"));
+  CHECK_THAT(
+      missing_part({{{"allocator", "system"}, {"precision", "fp32"}}, {{"x", "custom"}}}, info),
+      Catch::Contains("x=custom cannot run on this machine: needs AVX-512"));
+  CHECK_THAT(
+      missing_part({{{"allocator", "system"}, {"precision", "fp32"}}, {{"y", "custom"}}}, info),
+      Catch::Contains("no operator y"));
 }
 
 TEST_CASE("an ablation is held against the ladder, the quality and the constraints",
@@ -175,9 +184,9 @@ TEST_CASE("an ablation is held against the ladder, the quality and the constrain
     return text;
   };
   CHECK(broken().empty());
-  ablation.variants[1].settings.allocator = "system";
+  ablation.variants[1].settings.chosen["allocator"] = "system";
   CHECK(broken() == "variant-settings /variants/1/settings; ");
-  ablation.variants[1].settings.allocator = "pooled";
+  ablation.variants[1].settings.chosen["allocator"] = "pooled";
   std::swap(ablation.variants[2], ablation.variants[1]);
   CHECK(broken() ==
         "variant-base /variants/1/ratio_to_previous/to; variant-order /variants/2/name; ");

@@ -158,11 +158,12 @@ TEST_CASE("an ablation tells what one change brought", "[advice]") {
   Ablation ablation;
   const KernelSet none = {{"focal-loss", "reference"}};
   const KernelSet custom = {{"focal-loss", "custom"}};
-  ablation.variants = {variant("first", {"system", "fp32", none}, 10, "", 0),
-                       variant("pooled", {"pooled", "fp32", none}, 8, "first", 1.25),
-                       variant("focal", {"pooled", "fp32", custom}, 4, "pooled", 2),
-                       variant("both", {"system", "bf16", custom}, 4, "focal", 2),
-                       variant("bf16", {"pooled", "bf16", none}, 4, "pooled", 0)};
+  ablation.variants = {
+      variant("first", {{{"allocator", "system"}, {"precision", "fp32"}}, none}, 10, "", 0),
+      variant("pooled", {{{"allocator", "pooled"}, {"precision", "fp32"}}, none}, 8, "first", 1.25),
+      variant("focal", {{{"allocator", "pooled"}, {"precision", "fp32"}}, custom}, 4, "pooled", 2),
+      variant("both", {{{"allocator", "system"}, {"precision", "bf16"}}, custom}, 4, "focal", 2),
+      variant("bf16", {{{"allocator", "pooled"}, {"precision", "bf16"}}, none}, 4, "pooled", 0)};
   const MeasuredGains gains = measured_gains(std::span(&ablation, 1));
   REQUIRE(gains.size() == 2);
   CHECK(gains.at({"allocator", "pooled"}).center == Approx(2));
@@ -171,8 +172,10 @@ TEST_CASE("an ablation tells what one change brought", "[advice]") {
 
   // Another process in which the second change brought nothing, and a third with half of it.
   std::vector<Ablation> three(3, ablation);
-  three[1].variants[2] = variant("focal", {"pooled", "fp32", custom}, 8, "pooled", 1);
-  three[2].variants[2] = variant("focal", {"pooled", "fp32", custom}, 6, "pooled", 8.0 / 6);
+  three[1].variants[2] =
+      variant("focal", {{{"allocator", "pooled"}, {"precision", "fp32"}}, custom}, 8, "pooled", 1);
+  three[2].variants[2] = variant(
+      "focal", {{{"allocator", "pooled"}, {"precision", "fp32"}}, custom}, 6, "pooled", 8.0 / 6);
   const MeasuredGains together = measured_gains(three);
   CHECK(together.at({"allocator", "pooled"}).center == Approx(2));
   const Interval& focal = together.at({"focal-loss", "custom"});

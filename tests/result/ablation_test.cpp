@@ -110,7 +110,7 @@ TEST_CASE("without rounds, without a base or without time there is a reason", "[
   }
   SECTION("no reference under the same settings") {
     ablation.variants.pop_back();
-    ablation.variants[2].settings.precision = "bf16";
+    ablation.variants[2].settings.chosen["precision"] = "bf16";
     summarise(ablation, {"", "out-of-the-box", ""});
     CHECK_FALSE(ablation.variants[2].to_reference.value);
     CHECK_FALSE(ablation.variants[2].to_previous.value);

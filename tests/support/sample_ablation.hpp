@@ -18,7 +18,7 @@ inline Variant sample_variant(const std::string& name, std::size_t place, std::s
   Variant variant;
   variant.name = name;
   variant.summary = "made up";
-  variant.settings = {"system", "fp32", {{"nothing", "reference"}}};
+  variant.settings = {{{"allocator", "system"}, {"precision", "fp32"}}, {{"nothing", "reference"}}};
   // The machine drifts: only neighbours in time can be compared.
   const std::vector<double> machine = {3, 2, 1, 1.1, 1.2, 1.3, 1.4, 1.5};
   for (std::size_t i = 0; i < machine.size(); ++i) {
@@ -49,10 +49,10 @@ inline Ablation sample_ablation() {
   const std::vector<double> shares = {1, 0.5, 0.2, 0.4};
   for (std::size_t i = 0; i < names.size(); ++i) {
     ablation.variants.push_back(sample_variant(names[i], i, names.size(), shares[i]));
-    if (i > 0) ablation.variants[i].settings.allocator = "pooled";
+    if (i > 0) ablation.variants[i].settings.chosen["allocator"] = "pooled";
   }
   ablation.variants[2].settings.kernels = {{"nothing", "custom"}};
-  ablation.variants[3].settings.precision = "bf16";
+  ablation.variants[3].settings.chosen["precision"] = "bf16";
   ablation.left_out = {{"elsewhere", "made for no machine"}};
   summarise(ablation, {"", "out-of-the-box", "pooled", "pooled"});
   return ablation;

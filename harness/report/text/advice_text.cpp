@@ -25,8 +25,9 @@ const Variant* find_variant(const Ablation& ablation, const std::string& name) {
 /// What differs between two variants; several changes of kernels are several entries.
 std::vector<AdvisedChange> changes_between(const VariantSettings& from, const VariantSettings& to) {
   std::vector<AdvisedChange> changes;
-  if (from.allocator != to.allocator) changes.push_back({"allocator", to.allocator});
-  if (from.precision != to.precision) changes.push_back({"precision", to.precision});
+  for (const auto& [name, value] : to.chosen) {
+    if (from.of(name) != value) changes.push_back({name, value});
+  }
   for (const auto& [name, implementation] : to.kernels) {
     const auto before = from.kernels.find(name);
     if (before == from.kernels.end() || before->second != implementation) {

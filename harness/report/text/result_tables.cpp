@@ -66,8 +66,8 @@ std::string kernels_given(const KernelSet& kernels) {
 }
 
 Row stack_of(const Variant& variant) {
-  return {printable(variant.name), printable(variant.settings.precision),
-          printable(variant.settings.allocator), kernels_given(variant.settings.kernels)};
+  return {printable(variant.name), printable(variant.settings.of("precision")),
+          printable(variant.settings.of("allocator")), kernels_given(variant.settings.kernels)};
 }
 
 /// Median, low, high, confidence.

@@ -76,7 +76,7 @@ TEST_CASE("each variant of an ablation is a row with its ratios", "[csv]") {
   for (const char* name : {"first", "second"}) {
     Variant& variant = ablation.variants.emplace_back();
     variant.name = name;
-    variant.settings = {"pooled", "bf16", {{"matcher", "custom"}}};
+    variant.settings = {{{"allocator", "pooled"}, {"precision", "bf16"}}, {{"matcher", "custom"}}};
     variant.median_seconds = 0.5;
     variant.turns = {{1, true, 1, {0.5}, {}}, {2, false, 1, {0.5}, {}}};
   }
