@@ -9,6 +9,7 @@
 #include "harness/cli/options.hpp"
 #include "harness/cli/output.hpp"
 #include "harness/commands/command.hpp"
+#include "harness/scenario/scenario.hpp"
 #include "harness/workload/registry.hpp"
 #include "harness/workload/rules.hpp"
 #include "harness/workload/rules_file.hpp"
