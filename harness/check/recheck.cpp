@@ -111,8 +111,6 @@ Violations check_derived(const Ablation& result, const json& document) {
   return violations;
 }
 
-// The rules as they are now. A result made under another version of them cannot be judged by these;
-// one that names this version but another text was made under changed rules.
 Violations check_rules_of(const Rules& rules, const Result& result, const json& document) {
   return check_rules(rules, find_scenario(result.rules.scenario).info(), result, document);
 }
@@ -121,6 +119,8 @@ Violations check_rules_of(const Rules& rules, const Ablation& result, const json
   return check_rules(rules, result, document);
 }
 
+// The rules as they are now. A result made under another version of them cannot be judged by these;
+// one that names this version but another text was made under changed rules.
 template <class Kind>
 Violations check_by_rules(const Kind& result, const json& document,
                           std::vector<std::string>& notes) {
@@ -128,8 +128,8 @@ Violations check_by_rules(const Kind& result, const json& document,
   // --rules names a file that may be anywhere; a file of ours has its own place.
   if (result.rules.file != rules_file_of(result.rules.workload)) {
     notes.push_back(
-        fmt::format("not judged by its rules: it was made under {} (SHA-256 {}), which "
-                    "is none of this installation",
+        fmt::format("not judged by its rules: it was made under {} (SHA-256 {}), a file given "
+                    "with --rules",
                     printable(result.rules.file, 60), result.rules.sha256.substr(0, 8)));
     if (!result.rules.mlperf_equivalent) return {};
     return {{"mlperf-equivalent", "/workload/mlperf_equivalent", "false", "true", ""}};

@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "harness/base/hash.hpp"
 #include "harness/base/text.hpp"
 
 namespace harness {
@@ -11,8 +12,21 @@ namespace {
 
 using nlohmann::json;
 
+/// Safe to print, and never the same for two values: what is too long to be read whole has its
+/// hash.
+std::string shown(const std::string& text) {
+  constexpr std::size_t kMost = 80;
+  if (text.size() <= kMost) return printable(text, kMost);
+  return printable(text, 60) + " " + sha256_hex(text).substr(0, 16);
+}
+
 std::string shown(const json& value) {
-  return printable(value.is_string() ? value.get<std::string>() : value.dump(), 80);
+  return shown(value.is_string() ? value.get<std::string>() : value.dump());
+}
+
+/// Of a file without a hash all that is known is where it lay.
+std::string known_by(const Artifact& file) {
+  return file.sha256.value_or("not hashed: " + shown(file.name + " " + file.source));
 }
 
 /// Drawn from the seed, they differ from run to run as the seeds do.
@@ -20,7 +34,7 @@ std::string weights_of(const Result& run) {
   std::vector<std::string> list;
   for (const Artifact& weights : run.weights) {
     const bool drawn = weights.source.starts_with("seeded");
-    list.push_back(drawn ? "seeded" : weights.sha256.value_or(printable(weights.name, 60)));
+    list.push_back(drawn ? "seeded" : known_by(weights));
   }
   return list.empty() ? "none" : join(list, ", ");
 }
@@ -41,16 +55,18 @@ std::map<std::string, std::string> set_up_of(const Result& run) {
     facts[setting->name] = shown(effective.value(setting->name, setting->standard));
   }
   for (const auto& [name, value] : effective.items()) {
-    if (SettingTable::instance().find(name) == nullptr) facts[name] = shown(value);
+    if (SettingTable::instance().find(name) == nullptr) {
+      facts["setting " + shown(name)] = shown(value.dump());
+    }
   }
   facts.erase("set");
-  facts["scenario"] = printable(run.rules.scenario, 80);
+  facts["scenario"] = shown(run.rules.scenario);
   const json settings = effective.value("set", json::object());
   for (const auto& [key, value] : settings.items()) {
-    if (!is_known_by_hash(run, key)) facts["set " + key] = shown(value);
+    if (!is_known_by_hash(run, key)) facts["set " + shown(key)] = shown(value);
   }
   facts["kernels"] = kernels_text(run.kernels);
-  facts["data"] = run.dataset ? run.dataset->sha256.value_or("unknown") : "none";
+  facts["data"] = run.dataset ? known_by(*run.dataset) : "none";
   const auto system = [&](const char* name, const char* pointer) {
     const json::json_pointer place(pointer);
     facts[name] = shown(run.system.contains(place) ? run.system.at(place) : json());
@@ -62,7 +78,7 @@ std::map<std::string, std::string> set_up_of(const Result& run) {
   system("compiler", "/build/compiler");
   const json software = run.system.value("software", json::object());
   for (const auto& [name, value] : software.items()) {
-    facts["software " + printable(name, 40)] = shown(value);
+    facts["software " + shown(name)] = shown(value);
   }
   facts["weights"] = weights_of(run);
   facts["commit"] = run.identity.git_commit + (run.identity.git_dirty ? ", modified" : "");

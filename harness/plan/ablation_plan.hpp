@@ -16,7 +16,7 @@ namespace harness {
 inline constexpr std::int64_t kMostRounds = 1000;
 
 struct AblationRequest {
-  /// What is the same for all variants; kernels, precision and allocator are theirs to set.
+  /// What is the same for all variants; settings of SettingScope::kVariant are theirs.
   RunRequest common{};
   std::optional<std::int64_t> rounds{};
   std::vector<std::string> variants{};  ///< empty: all of the rules

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "harness/base/text.hpp"
+#include "harness/workload/rules_file.hpp"
 
 namespace harness {
 namespace {
@@ -55,7 +56,7 @@ std::vector<Departure> tier_departures(const Rules& rules, const std::string& ti
   if (!rule.any_batch_size && actual("batch_size") != rule.batch_size)
     add("batch_size", std::to_string(rule.batch_size));
   // A dry run is one run whatever was asked for, and claims nothing. Ablations have no runs.
-  const bool dry = settings.at("requested").value("dry_run", false);
+  const bool dry = (settings.at("requested").value("dry_run", json()) == true);
   if (!dry && effective.contains("runs") && actual("runs") < rule.runs) {
     add("runs", std::to_string(rule.runs));
   }
@@ -82,7 +83,8 @@ std::vector<Departure> length_departures(const Rules& rules, const std::string& 
   std::vector<Departure> departures;
   const auto known = rules.tiers.find(tier);
   const json& effective = settings.at("effective");
-  if (known == rules.tiers.end() || settings.at("requested").value("dry_run", false)) return {};
+  if (known == rules.tiers.end() || (settings.at("requested").value("dry_run", json()) == true))
+    return {};
   const auto compare = [&](const char* key, const json& expected) {
     const auto actual = effective.find(key);
     if (actual == effective.end() || *actual == expected) return;
@@ -99,6 +101,12 @@ std::vector<Departure> scenario_departures(const Rules& rules, const std::string
   const auto known = rules.tiers.find(tier);
   if (known == rules.tiers.end() || scenario == known->second.scenario) return {};
   return {{"/workload/scenario", json(known->second.scenario).dump(), json(scenario).dump()}};
+}
+
+std::vector<Departure> rules_departures(const Rules& rules) {
+  const std::string own = rules_file_of(rules.workload);
+  if (rules.file == own) return {};
+  return {{"/workload/rules_file", own, rules.file}};
 }
 
 std::vector<Departure> departures_of(const Rules& rules, const std::vector<Constraint>& closed,
@@ -118,6 +126,7 @@ std::vector<Departure> departures_of(const Rules& rules, const std::vector<Const
             rules, workload.at("tier"),
             workload.value("scenario", default_scenario(document.contains("training")))));
   }
+  add_departures(departures, rules_departures(rules));
   add_departures(departures, find_departures(closed, document));
   add_departures(departures, interruptions(document));
   return departures;

@@ -27,6 +27,9 @@ std::vector<Departure> length_departures(const Rules& rules, const std::string& 
 std::vector<Departure> scenario_departures(const Rules& rules, const std::string& tier,
                                            const std::string& scenario);
 
+/// That the rules are of a file of somebody's own (--rules), if they are.
+std::vector<Departure> rules_departures(const Rules& rules);
+
 /// All that `document`, the JSON form of a result, changes of the rules. `closed` are the
 /// constraints that hold for its kind.
 std::vector<Departure> departures_of(const Rules& rules, const std::vector<Constraint>& closed,

@@ -32,11 +32,11 @@ std::uint32_t choose_seed(const RunRequest& request, const Tier& tier) {
 
 /// A dry run of training is one of steps: a trend shows after a few.
 void choose_scenario(RunPlan& plan) {
+  plan.scenario = &find_scenario(plan.requested.value("scenario", plan.tier.scenario));
   if (plan.dry_run && plan.tier.trains_to_target()) {
     plan.scenario = &find_scenario("steps");
     return;
   }
-  plan.scenario = &find_scenario(plan.requested.value("scenario", plan.tier.scenario));
   const ScenarioInfo& info = plan.scenario->info();
   const std::string misfit = scenario_misfit(info, plan.tier);
   if (!misfit.empty()) {
@@ -107,6 +107,7 @@ RunPlan make_plan(const RunRequest& request, const std::filesystem::path& home) 
   plan.departures = tier_departures(plan.rules, plan.tier_name, document.at("settings"));
   add_departures(plan.departures,
                  length_departures(plan.rules, plan.tier_name, document.at("settings")));
+  add_departures(plan.departures, rules_departures(plan.rules));
   if (!plan.dry_run) {
     add_departures(plan.departures,
                    scenario_departures(plan.rules, plan.tier_name, plan.scenario->info().name));

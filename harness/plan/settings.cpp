@@ -32,8 +32,7 @@ json value_of(const RunPlan& plan, const Setting& what) {
   if (plan.requested.contains(what.name)) return plan.requested.at(what.name);
   const auto ruled = plan.rules.defaults.find(what.name);
   if (ruled == plan.rules.defaults.end()) return what.standard;
-  if (what.kind == kText) return ruled->second;
-  return json::parse(ruled->second, nullptr, false);
+  return what.from_text(ruled->second);
 }
 
 /// A text of the choices that the workload or the setting offers, a number within its bounds.
@@ -44,9 +43,9 @@ json checked(const RunPlan& plan, const Setting& what) {
     if (choices.empty()) return value;
     return choose_known(what.option().c_str(), value.get<std::string>(), choices);
   }
-  if (what.kind == kInteger && value.is_number()) in_bounds(what, value.get<std::int64_t>());
-  if (what.kind == kNumber && value.is_number()) in_bounds(what, value.get<double>());
-  return value;
+  const std::string misfit = value.is_null() ? "" : what.misfit(value);
+  if (misfit.empty()) return value;
+  throw Error("--" + what.option() + " " + printable(value.dump(), 60), misfit);
 }
 
 std::map<std::string, std::string> parse_settings(const std::vector<std::string>& given,
@@ -155,7 +154,8 @@ const RegisterSettings registered({
            plan.context.kernels = parse_kernels(value_of(plan, what).get<std::string>(),
                                                 plan.workload->info.operators);
          },
-     .repeat = kernels_again},
+     .repeat = kernels_again,
+     .by_rules = true},
     {.name = "precision",
      .scope = kVariant,
      .part = kChosen,
@@ -166,7 +166,8 @@ const RegisterSettings registered({
      .choose =
          [](RunPlan& plan, const Setting& what) {
            plan.context.precision = plan.effective["precision"] = checked(plan, what);
-         }},
+         },
+     .by_rules = true},
     {.name = "allocator",
      .scope = kVariant,
      .part = kChosen,
@@ -177,7 +178,8 @@ const RegisterSettings registered({
      .choose =
          [](RunPlan& plan, const Setting& what) {
            plan.context.allocator = plan.effective["allocator"] = checked(plan, what);
-         }},
+         },
+     .by_rules = true},
     {.name = "device",
      .summary = "where the workload computes: cpu",
      .value_name = "NAME",
@@ -349,7 +351,17 @@ RunRequest request_from_result(const Result& result) {
     if (setting->scope == kNone) continue;
     json value = setting->repeat ? setting->repeat(result)
                                  : result.settings.effective.value(setting->name, json());
-    if (!value.is_null()) request[setting->name] = std::move(value);
+    if (value.is_null()) continue;
+    if (const std::string misfit = setting->misfit(value); !misfit.empty()) {
+      throw Error("setting " + setting->name + " of the result",
+                  printable(value.dump(), 60) + " " + misfit);
+    }
+    request[setting->name] = std::move(value);
+  }
+  for (const auto& [name, value] : result.settings.effective.items()) {
+    if (SettingTable::instance().find(name) != nullptr) continue;
+    throw Error("setting " + printable(name, 60) + " of the result",
+                "this version has no such setting", "repeat it with the version that made it");
   }
   return request;
 }

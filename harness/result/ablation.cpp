@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "harness/result/setting.hpp"
 #include "harness/stats/stats.hpp"
 
 namespace harness {
@@ -121,6 +122,15 @@ void summarise(Ablation& ablation, const std::vector<std::string>& builds_on) {
         "reference kernels under this allocator and precision were not measured");
     variant.phases = summarise_phases(all, variant);
   }
+}
+
+VariantSettings standard_variant() {
+  VariantSettings settings;
+  for (const auto& setting : SettingTable::instance().list()) {
+    if (setting->scope != SettingScope::kVariant || setting->name == "kernels") continue;
+    settings.chosen[setting->name] = setting->standard;
+  }
+  return settings;
 }
 
 }  // namespace harness

@@ -28,6 +28,10 @@ struct VariantSettings {
   bool operator==(const VariantSettings&) const = default;
 };
 
+/// Each setting of variants at its default, no kernels: what the first variant of a ladder builds
+/// on, and what a file has for a setting that it does not hold.
+VariantSettings standard_variant();
+
 /// The steps of one variant in one round, run one after another.
 struct Turn {
   std::int64_t round = 1;  ///< 1-based, those of the warm-up included

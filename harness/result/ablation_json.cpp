@@ -75,7 +75,8 @@ Variant variant_from(const json& object) {
   json settings = object.at("settings");
   variant.settings.kernels = settings.at("kernels").get<KernelSet>();
   settings.erase("kernels");
-  variant.settings.chosen = settings.get<std::map<std::string, std::string>>();
+  variant.settings.chosen = standard_variant().chosen;
+  for (const auto& [name, value] : settings.items()) variant.settings.chosen[name] = value;
   variant.median_seconds = optional_of<double>(object, "median_seconds");
   variant.to_first = speedup_from(object, "ratio_to_first");
   variant.to_previous = speedup_from(object, "ratio_to_previous");

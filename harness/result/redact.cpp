@@ -19,12 +19,12 @@ using nlohmann::json;
 constexpr std::array<std::string_view, 5> kUntouched = {"kind", "schema_version", "notice",
                                                         "digest", "submission"};
 // Members whose words name what is measured: an account named like a kernel must not rename it.
-constexpr std::array<std::string_view, 24> kOwnWords = {
-    "uuid",         "series_id", "started_at", "ended_at",   "harness_version",
-    "git_commit",   "name",      "to",         "rules_file", "rules_version",
-    "rules_sha256", "sha256",    "tier",       "division",   "precision",
-    "allocator",    "cpus",      "tag",        "unit",       "direction",
-    "metric",       "state",     "rule",       "path"};
+constexpr std::array<std::string_view, 26> kOwnWords = {
+    "uuid", "series_id", "started_at", "ended_at",      "harness_version", "git_commit",
+    "name", "to",        "rules_file", "rules_version", "rules_sha256",    "sha256",
+    "tier", "division",  "precision",  "allocator",     "device",          "scenario",
+    "cpus", "tag",       "unit",       "direction",     "metric",          "state",
+    "rule", "path"};
 // Folders that everybody has; a home there says nothing.
 constexpr std::array<std::string_view, 14> kCommonFolders = {
     "/",    "/bin", "/dev",  "/etc", "/home", "/lib", "/mnt",

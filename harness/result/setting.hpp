@@ -54,14 +54,24 @@ struct Setting {
   /// What to ask for to have a result's value again; null: nothing. Empty: its effective value.
   std::function<nlohmann::json(const Result& result)> repeat{};
 
+  /// Rules may name a default for it: `choose` asks for it. So with every setting without `choose`.
+  bool by_rules = false;
+
   std::string option() const;  ///< "batch-size"
+  bool takes_default_of_rules() const { return by_rules || !choose; }
+  /// Why `value` is none for it: another type or out of bounds. Empty when it is one, whatever the
+  /// choices are.
+  std::string misfit(const nlohmann::json& value) const;
+  /// A value as rules have it: as text.
+  nlohmann::json from_text(const std::string& text) const;
 };
 
 class SettingTable {
  public:
   static SettingTable& instance();
 
-  /// Throws std::logic_error for a name that is taken.
+  /// Throws std::logic_error for a name that is taken or stands for something else in comparisons,
+  /// and for a setting of variants that is no text with a default.
   void add(Setting setting);
   /// Null for one that nobody declared.
   const Setting* find(const std::string& name) const;

@@ -6,7 +6,6 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/text.hpp"
-#include "harness/result/setting.hpp"
 
 namespace harness {
 namespace {
@@ -22,7 +21,9 @@ const VariantRule* find_variant(const std::vector<VariantRule>& variants, const 
 /// "pooled, bf16, NAME=custom": what differs from reference kernels is all that is named.
 std::string settings_text(const VariantSettings& settings) {
   std::string text;
-  for (const auto& [name, value] : settings.chosen) text += (text.empty() ? "" : ", ") + value;
+  for (const auto& [name, value] : settings.chosen) {
+    text += (text.empty() ? "" : ", ") + name + "=" + value;
+  }
   for (const auto& [name, implementation] : settings.kernels) {
     if (implementation != "reference") text += ", " + name + "=" + implementation;
   }
@@ -72,15 +73,6 @@ std::string nearest_base(const AblationRule& rule, const std::string& name,
     variant = find_variant(rule.variants, base);
   }
   return {};
-}
-
-VariantSettings standard_variant() {
-  VariantSettings settings;
-  for (const auto& setting : SettingTable::instance().list()) {
-    if (setting->scope != SettingScope::kVariant || setting->name == "kernels") continue;
-    settings.chosen[setting->name] = setting->standard;
-  }
-  return settings;
 }
 
 AblationRule ablation_rule_from_json(const json& document, const std::string& file) {

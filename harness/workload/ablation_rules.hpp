@@ -10,9 +10,6 @@
 
 namespace harness {
 
-/// What the first variant of a ladder builds on: each setting at its default, reference kernels.
-VariantSettings standard_variant();
-
 /// The member `ablation` of a rules file that fits its schema, with each variant's settings made
 /// complete. Throws Error, naming `file`, for a name that is there twice or builds on one that does
 /// not stand before it.

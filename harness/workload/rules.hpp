@@ -91,7 +91,7 @@ struct Rules {
   std::string sha256{};  ///< of the file's bytes
   bool mlperf_equivalent = false;
   std::string default_tier{};
-  std::map<std::string, std::string> defaults{};  ///< precision, allocator, kernels
+  std::map<std::string, std::string> defaults{};  ///< of settings, by their names
   std::map<std::string, Tier> tiers{};
   std::vector<std::string> finite_metrics{};  ///< tags whose every sample must be finite
   std::optional<QualityRule> quality{};

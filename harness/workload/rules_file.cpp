@@ -142,6 +142,10 @@ Tier tier_from_json(const json& document, const ScenarioInfos& scenarios,
   tier.warmup_steps = document.value("warmup_steps", tier.warmup_steps);
   tier.min_steps = document.value("min_steps", tier.min_steps);
   tier.min_seconds = document.value("min_seconds", tier.min_seconds);
+  if (tier.min_steps > scenario->second.most_units) {
+    refuse(file, fmt::format("{}/min_steps: scenario '{}' has {} at most", where, tier.scenario,
+                             scenario->second.most_units));
+  }
   tier.max_seconds = document.value("max_seconds", tier.max_seconds);
   tier.runs = document.value("runs", tier.runs);
   if (document.contains("seed")) tier.seed = document.at("seed").get<std::uint32_t>();
@@ -157,8 +161,12 @@ Tier tier_from_json(const json& document, const ScenarioInfos& scenarios,
 
 void check_defaults(const std::map<std::string, std::string>& defaults, const std::string& file) {
   for (const auto& [name, value] : defaults) {
-    if (SettingTable::instance().find(name) != nullptr) continue;
-    refuse(file, "/defaults/" + name + ": there is no such setting");
+    const Setting* setting = SettingTable::instance().find(name);
+    const std::string where = "/defaults/" + name + ": ";
+    if (setting == nullptr) refuse(file, where + "there is no such setting");
+    if (!setting->takes_default_of_rules()) refuse(file, where + "rules have no say in it");
+    const std::string misfit = setting->misfit(setting->from_text(value));
+    if (!misfit.empty()) refuse(file, where + "'" + value + "' " + misfit);
   }
 }
 
@@ -219,7 +227,7 @@ Rules parse_rules(const std::string& content, const std::filesystem::path& home,
   rules.workload = document.at("workload");
   rules.version = document.at("version");
   rules.summary = document.at("summary");
-  rules.file = path.filename().string();  // the folder says nothing
+  rules.file = printable(path.filename().string(), 200);  // the folder says nothing
   rules.sha256 = sha256_hex(content);
   rules.mlperf_equivalent = document.at("mlperf_equivalent");
   rules.default_tier = document.at("default_tier");

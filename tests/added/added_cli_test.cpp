@@ -2,6 +2,9 @@
 // verdict: nothing else had to be touched for them.
 #include <catch2/catch.hpp>
 
+#include <fstream>
+
+#include "harness/base/files.hpp"
 #include "tests/support/files_of_runs.hpp"
 #include "tests/support/process.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -48,11 +51,12 @@ TEST_CASE("an added setting is in the help, the plan, the result and what is rep
   const json by_default = measured(folder.path() / "default");
   CHECK(by_default.at("/settings/effective/graph_mode"_json_pointer) == "eager");
   CHECK(by_default.at("/settings/effective/prefetch"_json_pointer) == 4);
-  CHECK(by_default.at("/workload/division"_json_pointer) == "closed");
+  // Rules of one's own are a departure by themselves.
+  CHECK(by_default.at("/workload/departures"_json_pointer).size() == 1);
   const json compiled = measured(folder.path() / "compiled", {"--graph-mode", "compiled"});
   CHECK(compiled.at("/settings/requested/graph_mode"_json_pointer) == "compiled");
   CHECK(compiled.at("/system/software/stub_mode"_json_pointer) == "compiled");
-  CHECK(compiled.at("/workload/division"_json_pointer) == "open");
+  CHECK(compiled.at("/workload/departures"_json_pointer).size() == 2);
 
   const Outcome again = run_added({"run", "--from", result_in(folder.path() / "compiled"), "--json",
                                    "--out", (folder.path() / "again").string()});
@@ -75,6 +79,40 @@ TEST_CASE("rules from a file name their workload, and are no rules of MLPerf", "
   const Outcome checked = run_added({"validate", result_in(folder.path() / "out")});
   CHECK(checked.code == 0);
   CHECK_THAT(checked.out, Catch::Contains("not judged by its rules"));
+}
+
+TEST_CASE("an added setting is what variants of an ablation differ in", "[added]") {
+  const TemporaryFolder folder;
+  const Outcome run =
+      run_added({"ablate", "--rules", kRules, "--json", "--out", folder.path().string()});
+  INFO(run.err);
+  REQUIRE(run.code == 0);
+  const json variants = json::parse(run.out).at("variants");
+  CHECK(variants.at(0).at("settings").at("fusion") == "off");
+  CHECK(variants.at(1).at("settings").at("fusion") == "on");
+  CHECK(run_added({"validate", result_in(folder.path())}).code == 0);
+  CHECK(run_harness({"validate", result_in(folder.path())}).code == 0);
+}
+
+TEST_CASE("what does not fit a setting is refused before anything runs", "[added]") {
+  const TemporaryFolder folder;
+  const auto refused = [&](const std::string& text, const std::string& other) {
+    std::string rules = read_file(kRules, 1 << 20);
+    rules.replace(rules.find(text), text.size(), other);
+    const std::string file = (folder.path() / "rules.json").string();
+    std::ofstream(file) << rules;
+    const Outcome outcome = run_added({"run", "--rules", file, "--out", folder.path().string()});
+    CHECK(outcome.code == 1);
+    return outcome.err;
+  };
+  CHECK_THAT(refused(R"("4")", R"("abc")"), Catch::Contains("'abc' is no whole number"));
+  CHECK_THAT(refused(R"("4")", R"("")"), Catch::Contains("is no whole number"));
+  CHECK_THAT(refused(R"("4")", R"("65")"), Catch::Contains("is not from 0 to 64"));
+  CHECK_THAT(refused(R"("prefetch")", R"("threads")"), Catch::Contains("no say in it"));
+  CHECK_THAT(refused(R"("prefetch")", R"("prefetched")"), Catch::Contains("no such setting"));
+  CHECK_THAT(refused(R"("fusion")", R"("fussion")"), Catch::Contains("no setting of variants"));
+  CHECK_THAT(refused(R"("1.0.0")", R"("\u001b[31m")"), Catch::Contains("/version"));
+  CHECK_THAT(refused(R"("quick": {)", R"("q\u001bk": {)"), Catch::Contains("tiers"));
 }
 
 TEST_CASE("an added scenario drives a workload that has never heard of it", "[added]") {

@@ -153,6 +153,29 @@ TEST_CASE("a result becomes the request that repeats it", "[plan]") {
   CHECK(again.effective == plan.effective);
 }
 
+TEST_CASE("a result whose settings cannot be is not repeated", "[plan]") {
+  Result result;
+  result.rules.workload = "null";
+  result.rules.tier = "quick";
+  const auto refused = [&](const char* part, const char* name, const nlohmann::json& value) {
+    Result odd = result;
+    (std::string(part) == "requested" ? odd.settings.requested : odd.settings.effective)[name] =
+        value;
+    try {
+      request_from_result(odd);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  CHECK_THAT(refused("requested", "steps", "abc"), Catch::Contains("\"abc\" is no whole number"));
+  CHECK_THAT(refused("requested", "steps", 1.5), Catch::Contains("1.5 is no whole number"));
+  CHECK_THAT(refused("requested", "scenario", 5), Catch::Contains("5 is no text"));
+  CHECK_THAT(refused("effective", "threads", -1), Catch::Contains("-1 is not from 1"));
+  CHECK_THAT(refused("effective", "wavelets", 1), Catch::Contains("no such setting"));
+  CHECK(refused("effective", "device", "cpu") == "accepted");
+}
+
 TEST_CASE("a dry run is short whatever the tier", "[plan]") {
   RunRequest request = null_request();
   request["tier"] = "standard";
