@@ -72,7 +72,7 @@ std::pair<std::string, std::string> bounds_texts(const Interval& interval,
 }
 
 std::string with_interval(const Interval& interval, const std::string& unit) {
-  const std::string center = format_quantity(interval.center, unit);
+  std::string center = format_quantity(interval.center, unit);
   if (!interval.low || !interval.high) return center;
   const auto [low, high] = bounds_texts(interval, unit);
   return fmt::format("{} [{}, {}]", center, low, high);

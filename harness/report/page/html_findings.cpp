@@ -65,7 +65,7 @@ using FindingOfOne = std::pair<Finding, std::vector<std::string>>;
 
 FindingOfOne about_machine(const char* kind, const std::string& text) {
   NumberedText taken = take_numbers(text);
-  return {{kind, "", "", "", std::move(taken.between), ""}, std::move(taken.numbers)};
+  return {Finding{kind, "", "", "", std::move(taken.between), ""}, std::move(taken.numbers)};
 }
 
 std::vector<FindingOfOne> findings_of(const ResultCommon& result) {

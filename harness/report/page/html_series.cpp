@@ -40,7 +40,7 @@ std::string number(double value, const std::string& unit, bool is_factor) {
 }
 
 std::string change_text(const Interval& change, const ComparedRow& row) {
-  const std::string center = number(change.center, row.unit, row.is_factor);
+  std::string center = number(change.center, row.unit, row.is_factor);
   if (!change.low || !change.high) return center;
   return fmt::format("{} [{}, {}]", center, number(*change.low, row.unit, row.is_factor),
                      number(*change.high, row.unit, row.is_factor));
