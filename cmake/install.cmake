@@ -23,7 +23,7 @@ set(_include ${CMAKE_INSTALL_INCLUDEDIR}/harness)
 install(DIRECTORY harness DESTINATION ${_include} FILES_MATCHING PATTERN "*.hpp")
 target_include_directories(harness_options INTERFACE $<INSTALL_INTERFACE:${_include}>)
 
-set(_parts base stats profile system result workload scenario plan check mlperf measure compare report gate submit cli)
+set(_parts base stats profile system result workload scenario lockstep plan check mlperf measure compare report gate submit cli)
 foreach(_part IN LISTS _parts)
   set_target_properties(harness_${_part} PROPERTIES EXPORT_NAME ${_part})
 endforeach()

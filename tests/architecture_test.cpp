@@ -47,15 +47,18 @@ const std::vector<Rule>& rules() {
       {"harness/measure/",
        {"harness/base/", "harness/stats/", "harness/profile/", "harness/system/", "harness/result/",
         "harness/workload/", "harness/scenario/", "harness/plan/", "harness/check/",
-        "harness/mlperf/", "harness/measure/"}},
+        "harness/lockstep/", "harness/mlperf/", "harness/measure/"}},
+      {"harness/lockstep/",
+       {"harness/base/", "harness/stats/", "harness/system/", "harness/scenario/",
+        "harness/lockstep/"}},
       {"harness/compare/",
        {"harness/base/", "harness/stats/", "harness/result/", "harness/compare/"}},
       {"harness/report/",
        {"harness/base/", "harness/stats/", "harness/profile/", "harness/result/",
-        "harness/compare/", "harness/report/"}},
+        "harness/compare/", "harness/gate/", "harness/report/"}},
       {"harness/gate/",
        {"harness/base/", "harness/stats/", "harness/system/", "harness/result/",
-        "harness/scenario/", "harness/compare/", "harness/gate/"}},
+        "harness/scenario/", "harness/lockstep/", "harness/compare/", "harness/gate/"}},
       {"harness/submit/",
        {"harness/base/", "harness/result/", "harness/check/", "harness/mlperf/",
         "harness/submit/"}},
@@ -226,7 +229,7 @@ TEST_CASE("the include checker catches planted violations", "[architecture]") {
   CHECK(violations("harness/base/a.cpp", "#include \"harness/stats/b.hpp\"") == 1);
   CHECK(violations("harness/base/a.cpp", "\n  #  include\t<harness/stats/b.hpp>\n") == 1);
   CHECK(violations("harness/stats/a.cpp", "#include \"harness/result/b.hpp\"") == 1);
-  CHECK(violations("harness/report/a.cpp", "#include \"harness/gate/b.hpp\"") == 1);
+  CHECK(violations("harness/gate/a.cpp", "#include \"harness/report/b.hpp\"") == 1);
   CHECK(violations("harness/measure/a.cpp", "#include \"harness/commands/b.hpp\"") == 1);
   CHECK(violations("harness/commands/a.cpp",
                    "#include \"workloads/b.hpp\"\n#include <ATen/a.h>\n") == 2);

@@ -1,4 +1,4 @@
-// Vocabulary shared by the runner, the result file and the reports: a metric is a tagged series of
+// Vocabulary shared by scenarios, the result file and the reports: a metric is a tagged series of
 // samples with a unit and a direction. Printers format by unit and never know a metric by name.
 #pragma once
 
@@ -30,10 +30,20 @@ struct Interval {
   double confidence = 0;  ///< achieved, at least what was asked for; 0 without an interval
 };
 
+/// From the first quartile to the third: half of all samples lie within. How far they spread, and
+/// no promise of where those of another process will lie.
+struct Quartiles {
+  double low = 0;
+  double high = 0;
+};
+
 /// Summary of the samples after warm-up.
 struct Summary {
   std::int64_t n = 0;
+  /// Without bounds: samples of one process follow each other and are not independent. Files before
+  /// 1.7.0 hold bounds as if they were, which nobody may be shown as a promise.
   std::optional<Interval> median{};
+  std::optional<Quartiles> quartiles{};  ///< with the median
   std::optional<double> min{};
   std::optional<double> max{};
   std::optional<double> p90{};  ///< only where n supports it

@@ -1,6 +1,7 @@
 // Plain values that workloads produce, rules judge and result files hold.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -55,7 +56,7 @@ struct Artifact {
 
 /// Cost of one step, computed from shapes.
 struct Cost {
-  double forward_flops = 0;  ///< a multiply-add counts two
+  double forward_flops = 0;  ///< a multiply-add counts two, a convolution what a direct one takes
   double step_flops = 0;     ///< forward, backward by data, backward by weights
   double step_bytes = 0;  ///< compulsory traffic: each operand read once, each result written once
   /// How often a forward pass runs what is worth counting, by its name in the plural.
@@ -77,14 +78,23 @@ struct Peak {
   std::string method{};  ///< instruction set used, "AVX-512 vdpbf16ps"
   int threads = 1;
   std::vector<double> samples{};
-  std::optional<Interval> value{};  ///< empty when the spread is over 10 % or nothing was sampled
-  std::string reason{};             ///< why `value` is missing
+  /// The median of the bursts: the usual state of the machine. Empty when their spread is over 10 %
+  /// or nothing was sampled.
+  std::optional<Interval> value{};
+  std::string reason{};  ///< why `value` is missing
+  /// The best burst: as fast as this machine was seen to be, so what is done is held against it.
+  /// There with `value`; empty in files before 1.6.0.
+  std::optional<double> bound{};
 };
 
-/// The value of the peak of that tag; empty where there is none.
+/// The fastest that the peak of that tag was seen, also in files that do not say so; empty where it
+/// has no value.
 inline std::optional<double> peak_of(const std::vector<Peak>& peaks, std::string_view tag) {
   for (const Peak& peak : peaks) {
-    if (peak.tag == tag && peak.value) return peak.value->center;
+    if (peak.tag != tag || !peak.value) continue;
+    if (peak.bound) return peak.bound;
+    const auto best = std::max_element(peak.samples.begin(), peak.samples.end());
+    return best == peak.samples.end() ? peak.value->center : *best;
   }
   return std::nullopt;
 }

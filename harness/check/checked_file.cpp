@@ -56,8 +56,7 @@ void require_sound(const CheckedFile& checked, ExitCode code) {
 void print_check(const CheckedFile& checked) {
   print_out(fmt::format("{}: {}\n", printable(checked.file), printable(checked.report.summary)));
   for (const SchemaProblem& problem : checked.report.problems) {
-    print_out(fmt::format("  {}: {}\n", problem.path.empty() ? "(file)" : printable(problem.path),
-                          printable(problem.reason, 400)));
+    print_out("  " + problem_text(problem) + "\n");
   }
   for (const std::string& note : checked.notes) {
     print_out(fmt::format("  note: {}\n", printable(note, 400)));

@@ -46,10 +46,11 @@ bool has_member(std::string_view text, std::string_view key, std::string_view va
 const char* held_by_json(std::string_view text) {
   const std::string_view line = text.substr(0, text.find('\n'));
   if (has_member(line, "event", "start")) return "holds the samples of a run";
-  if (line.find("\"side\":") != std::string_view::npos &&
-      line.find("\"pair\":") != std::string_view::npos) {
-    return "holds the times of a campaign";
-  }
+  const bool of_a_pair = line.find("\"side\":") != std::string_view::npos &&
+                         line.find("\"pair\":") != std::string_view::npos;
+  if (of_a_pair || has_member(line, "kind", "campaign")) return "holds the times of a campaign";
+  // Other reports of a gate, which have lines of their own, may be replaced.
+  if (has_member(line, "kind", "gate")) return "holds the verdict of a campaign";
   for (const char* format : {"\"harness-checkpoint/", "\"harness-series/"}) {
     if (text.find(format) != std::string_view::npos) return "holds the state of an unfinished run";
   }

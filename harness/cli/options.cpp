@@ -66,6 +66,7 @@ struct Options::Parser {
   std::map<std::string, std::pair<double, double>> numbers{};
   std::vector<std::string> words{};
   bool words_allowed = false;
+  std::string words_needed{};
   std::vector<std::string> examples{};
   std::vector<ExitCode> codes{};
 
@@ -131,8 +132,9 @@ Options& Options::add_number(const std::string& name, const std::string& help,
   return add(name, help, value_name);
 }
 
-Options& Options::allow_words() {
+Options& Options::allow_words(const std::string& what) {
   parser_->words_allowed = true;
+  parser_->words_needed = what;
   return *this;
 }
 
@@ -163,6 +165,10 @@ bool Options::parse(const Arguments& arguments) {
   if (!parser_->words_allowed && !parser_->words.empty()) {
     throw Error("argument '" + printable(parser_->words.front()) + "'", "not expected",
                 parser_->where_help_is());
+  }
+  if (!parser_->words_needed.empty() && parser_->words.empty()) {
+    throw Error(parser_->command, "no " + parser_->words_needed + " given",
+                parser_->examples.front());
   }
   return true;
 }

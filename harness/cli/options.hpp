@@ -36,8 +36,9 @@ class Options {
   /// An option whose value is a number from `low` to `high`, both finite.
   Options& add_number(const std::string& name, const std::string& help,
                       const std::string& value_name, double low, double high);
-  /// Allows plain words (file names) and collects them.
-  Options& allow_words();
+  /// Allows plain words (file names) and collects them. Without any, parse() throws Error "no WHAT
+  /// given", with the first example; an empty `what`: they may be left out.
+  Options& allow_words(const std::string& what = {});
   /// A command line for the help, to be tried as it stands.
   Options& example(const std::string& line);
   /// The exit codes that this command can give, for the help.

@@ -25,6 +25,7 @@ Options run_options() {
       .add("out", "folder for results and samples; default: a new one under runs/", "DIR")
       .add("resume", "go on with the series that was stopped or killed in this folder", "DIR")
       .add("from", "repeat the run of this result: its settings and seeds", "RESULT")
+      .add("lockstep", "step in turn with other processes, when told on standard input")
       .add("strict", "exit 3 when the machine's state makes the result doubtful");
   add_formats(options,
               "print the result file's JSON in place of the summary; of a series an array, one "
@@ -155,6 +156,7 @@ std::optional<RunInvocation> parse_run_options(const Arguments& arguments) {
   if (request.text("workload").empty()) require_workload(options, request);
   if (const auto out = options.text("out")) invocation.out = *out;
   invocation.strict = options.flag("strict");
+  invocation.lockstep = options.flag("lockstep");
   invocation.format = chosen_format(options);
   invocation.pause_seconds = options.number("pause").value_or(0);
   invocation.command_line = {"harness", "run"};

@@ -18,6 +18,7 @@ struct RunInvocation {
   std::filesystem::path out{};     ///< empty: a new folder under runs/
   std::filesystem::path resume{};  ///< not empty: go on there, nothing else was given
   bool strict = false;
+  bool lockstep = false;  ///< steps when told on standard input
   OutputFormat format = OutputFormat::kText;
   double pause_seconds = 0;  ///< to cool down between the runs of a series
   std::vector<std::string> command_line{};

@@ -1,5 +1,10 @@
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "harness/base/files.hpp"
 #include "harness/base/text.hpp"
 #include "harness/check/output_place.hpp"
@@ -17,19 +22,31 @@ namespace {
 namespace fs = std::filesystem;
 
 const std::vector<SettingScope> kSettings = {SettingScope::kCommon};
+constexpr double kMostGib = 1e6;
 
 Options ablate_options() {
   Options options(
       "ablate",
-      "Measures what each optimisation of a workload brings. The variants of its rules take turns "
-      "in one process, round after round. Each ratio compares turns of the same round.",
+      "Measures what each optimisation of a workload brings. The variants of its rules, each a "
+      "process of its own, step in turn (docs/lockstep.md). A cluster is some rounds, after which "
+      "all start anew; each gives one ratio.",
       "--workload NAME [OPTIONS]");
   add_settings(options, kSettings);
   options
-      .add_integer("rounds", "timed rounds; 6 give an interval; default: by the rules", 1,
-                   kMostRounds)
+      .add_integer("rounds", "timed rounds in each cluster; default: by the rules", 1, kMostRounds)
+      .add_integer("clusters",
+                   "how often all start anew; default: by the rules, or 6, which give an interval",
+                   1, kMostClusters)
       .add("variants",
            "only these variants, e.g. pooled,bf16; 'x first' then means the first of them", "LIST")
+      .add_list("peer",
+                "another program that steps in turn with the variants, such as 'python3 "
+                "examples/lockstep_peer.py'; may be repeated",
+                "NAME=CMD")
+      .add_number("memory",
+                  "GiB that all may take together; what does not fit is measured in groups that "
+                  "share the first variant; default: what is available",
+                  "GIB", 0, kMostGib)
       .add("out",
            "a .json file that is not there yet, or a folder, which is made if missing; default: a "
            "new folder under runs/",
@@ -38,7 +55,9 @@ Options ablate_options() {
   add_formats(options, "print the result file's JSON in place of the summary",
               "print a CSV table in place of the summary: a row for each variant");
   options.example("harness ablate --workload null")
-      .example("harness ablate --workload null --variants pooled,bf16 --rounds 12 --csv")
+      .example("harness ablate --workload null --variants pooled,bf16 --clusters 12 --csv")
+      .example(
+          "harness ablate --workload null --peer alone='harness run --workload null --lockstep'")
       .exits({ExitCode::kOk, ExitCode::kUsage, ExitCode::kAborted, ExitCode::kInvalid});
   return options;
 }
@@ -48,6 +67,8 @@ AblationRequest request_from(const Options& options) {
   read_settings(options, kSettings, request.common);
   require_workload(options, request.common);
   request.rounds = options.integer("rounds");
+  request.clusters = options.integer("clusters");
+  request.peers = options.texts("peer");
   if (const auto variants = options.text("variants")) request.variants = split(*variants, ',');
   return request;
 }
@@ -73,7 +94,7 @@ ExitCode ablate_command(const Arguments& arguments) {
   Options options = ablate_options();
   if (!options.parse(arguments)) return ExitCode::kOk;
   const OutputFormat format = chosen_format(options);
-  AblationPlan plan = make_ablation_plan(request_from(options), home_folder());
+  const AblationPlan plan = make_ablation_plan(request_from(options), home_folder());
   const fs::path file = choose_file(options.text("out"), plan.variants.front().plan.rules.workload);
   fs::path samples = file;
   samples.replace_extension(".jsonl");
@@ -82,7 +103,10 @@ ExitCode ablate_command(const Arguments& arguments) {
 
   std::vector<std::string> command_line = {"harness", "ablate"};
   command_line.insert(command_line.end(), arguments.begin(), arguments.end());
-  const Ablation ablation = measure_ablation(plan, samples, command_line);
+  constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
+  std::optional<double> memory = options.number("memory");
+  if (memory) *memory *= kGib;
+  const Ablation ablation = measure_ablation(plan, samples, command_line, memory);
   return deliver(ablation, file, samples, options.flag("strict"), format);
 }
 

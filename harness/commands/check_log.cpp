@@ -66,13 +66,10 @@ ExitCode check_log_command(const Arguments& arguments) {
   options
       .add("rules", fmt::format("file below rules/, without .json; default: {}", kLogRules), "NAME")
       .add("json", "print the verdicts as JSON")
-      .allow_words()
+      .allow_words("file")
       .example("harness check-log runs/*/*.log")
       .exits({ExitCode::kOk, ExitCode::kUsage, ExitCode::kInvalid});
   if (!options.parse(arguments)) return ExitCode::kOk;
-  if (options.words().empty()) {
-    throw Error("check-log", "no file given", "harness check-log runs/*/*.log");
-  }
   const LogRules rules = load_log_rules(home_folder(), options.text("rules").value_or(kLogRules));
   bool unreadable = false;
   bool failed = false;

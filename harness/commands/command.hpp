@@ -27,6 +27,7 @@ ExitCode validate_command(const Arguments& arguments);
 ExitCode check_log_command(const Arguments& arguments);
 ExitCode compare_command(const Arguments& arguments);
 ExitCode gate_command(const Arguments& arguments);
+ExitCode bench_command(const Arguments& arguments);
 ExitCode report_command(const Arguments& arguments);
 ExitCode submit_command(const Arguments& arguments);
 

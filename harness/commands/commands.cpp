@@ -32,6 +32,8 @@ constexpr std::array kCommands = {
     Command{"validate", "check result files against schema, digest and rules", validate_command},
     Command{"compare", "results side by side, with what differs and by how much", compare_command},
     Command{"gate", "whether a candidate is as good as its baseline: for CI", gate_command},
+    Command{"bench", "any commands in turns: how long each takes, and how they compare",
+            bench_command},
     Command{"check-log", "judge training logs by MLPerf's rules", check_log_command},
     Command{"report", "results as one page that opens offline, or as text", report_command},
     Command{"submit", "share results: redacted, in a results tree or an MLPerf package",

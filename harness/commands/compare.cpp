@@ -29,7 +29,8 @@ ExitCode compare_command(const Arguments& arguments) {
   Options options("compare",
                   "Puts results side by side. Says what differs between the set-ups, how far their "
                   "numbers lie apart, and whether they converge alike. A side is a result file or "
-                  "a folder of them.",
+                  "a folder of them. Runs of one series, and of series that began within an hour, "
+                  "count once; from six hours a side on, speeds get a verdict.",
                   "SIDE SIDE... [OPTIONS]");
   options.add_number("quality-target", "count epochs to this quality, by each run's curve", "X",
                      std::numeric_limits<double>::lowest(), std::numeric_limits<double>::max());

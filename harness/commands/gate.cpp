@@ -1,9 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "harness/base/files.hpp"
@@ -16,11 +19,16 @@
 #include "harness/cli/run_options.hpp"
 #include "harness/commands/command.hpp"
 #include "harness/gate/campaign.hpp"
+#include "harness/gate/campaign_screen.hpp"
 #include "harness/gate/forms.hpp"
 #include "harness/gate/gate.hpp"
+#include "harness/gate/in_turns.hpp"
+#include "harness/gate/plan_file.hpp"
 #include "harness/gate/rules.hpp"
-#include "harness/gate/shell_command.hpp"
+#include "harness/gate/verdict_file.hpp"
+#include "harness/lockstep/shell_command.hpp"
 #include "harness/measure/identity.hpp"
+#include "harness/measure/progress.hpp"
 #include "harness/result/result_folder.hpp"
 #include "harness/system/interrupt.hpp"
 
@@ -29,8 +37,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// With fewer a few metrics can hardly be explored and confirmed.
-constexpr std::int64_t kFewestPairs = 16;
+// With fewer nothing can be called the same (fewest_clusters).
+constexpr std::int64_t kFewestPairs = 20;
 constexpr std::int64_t kMostPairs = 10000;
 constexpr double kMostBudgetMinutes = 1e6;
 
@@ -38,36 +46,58 @@ Options gate_options() {
   Options options(
       "gate",
       "Tells whether a candidate is as fast as its baseline, as frugal and as right: for CI. "
-      "It takes result files (a file or a folder for each side, all runs of one set-up), or two "
-      "commands, which it runs in turn until it can tell.",
-      "--baseline PATH --candidate PATH | --ab-base CMD --ab-cand CMD [OPTIONS]");
+      "It takes result files (a file or a folder for each side, all runs of one set-up, from six "
+      "hours or of one campaign), or two commands, which it runs in turn until it can tell.",
+      "--baseline PATH --candidate PATH | --ab-base CMD --ab-cand CMD | --resume DIR");
   options.add("baseline", "results to hold the candidate to", "PATH")
       .add("candidate", "results to judge", "PATH")
       .add("ab-base", "command for the baseline; of a 'harness run' the results are judged", "CMD")
       .add("ab-cand", "command for the candidate", "CMD")
-      .add_integer("pairs", "most pairs of runs; default: by rules/gate.json", kFewestPairs,
-                   kMostPairs)
-      .add_number("budget", "begin no pair that would end after so many minutes", "MINUTES", 0,
+      .add("anchor",
+           "command for a third side in lockstep, a release say, that creep from night to night is "
+           "held to",
+           "CMD")
+      .add("resume", "go on with the stopped campaign in this folder", "DIR")
+      .add("accept-rules",
+           "where rules differ that not both sides can run under: exit 0, a new baseline begins")
+      .add("pool", "if the campaign stays inconclusive, --resume may add another to it")
+      .add("lockstep", "both commands speak the protocol of docs/lockstep.md")
+      .add("whole", "time whole runs also where both could step in lockstep")
+      .add_integer("pairs",
+                   "pairs of runs, or clusters, to plan at most; default: by rules/gate.json",
+                   kFewestPairs, kMostPairs)
+      .add_number("budget", "plan no more than so many minutes have room for", "MINUTES", 0,
                   kMostBudgetMinutes)
+      .add_number("convergence-budget",
+                  "minutes for whole trainings, where the commands train to a target; 0: none",
+                  "MINUTES", 0, kMostBudgetMinutes)
       .add_number("pause", "seconds to cool down before each run", "S", 0, kMostPauseSeconds)
       .add("out", "folder for a campaign's files; default: a new one under runs/", "DIR")
       .add_list("metric", "show and count this metric alone; may be repeated", "TAG")
       .add("on-inconclusive", "fail (exit 5, the default) or pass (exit 0)", "fail|pass")
+      .add("allow-debug", "judge debug and sanitizer builds, too, whose times mean little")
       .add("format", "text (the default), json, markdown or junit", "FORMAT")
       .add_list("also", "write the report to a file, too; may be repeated", "FORMAT=FILE")
       .example("harness gate --baseline results/before --candidate runs/now")
+      .example("harness gate --resume runs/gate-20261123-093000")
       .example("harness gate --budget 30 --ab-base './old run ...' --ab-cand './new run ...'")
       .exits({ExitCode::kOk, ExitCode::kUsage, ExitCode::kAborted, ExitCode::kInvalid,
               ExitCode::kRegression, ExitCode::kInconclusive});
   return options;
 }
 
-/// The sound results in a file or below a folder, one a run.
-std::vector<Result> read_results(const fs::path& path) {
+/// The sound results in a file or below a folder, one a run. `own_rules`: they have to be those of
+/// this program; what other rules mean for a comparison is the gate's to say.
+std::vector<Result> read_results(const fs::path& path, bool own_rules) {
   std::vector<Result> results;
   for (const std::string& file : result_files({path.string()})) {
     CheckedFile checked = check_file(file);
     const std::string name = printable(file);
+    if (!own_rules) {
+      std::erase_if(checked.report.problems, [](const SchemaProblem& problem) {
+        return problem.path == "/workload/rules_sha256";
+      });
+    }
     require_sound(checked, ExitCode::kUsage);
     if (!checked.report.result) throw Error(name, "is no result of a run", "leave it out");
     results.push_back(std::move(*checked.report.result));
@@ -86,50 +116,131 @@ std::string choice(const Options& options, const std::string& name, const std::s
   return value;
 }
 
+Measuring asked_measuring(const Options& options) {
+  const bool lockstep = options.flag("lockstep");
+  const bool whole = options.flag("whole");
+  if (lockstep && whole) throw Error("--lockstep", "with --whole", "choose one");
+  if (lockstep) return Measuring::kLockstep;
+  return whole ? Measuring::kWhole : Measuring::kAsFits;
+}
+
+/// A campaign that goes on is what its folder says.
+void take_resumed(const Options& options, CampaignOptions& campaign) {
+  const std::string folder = options.required("resume");
+  for (const char* name :
+       {"baseline", "candidate", "ab-base", "ab-cand", "anchor", "out", "pause"}) {
+    if (options.text(name)) throw Error(std::string("--") + name, "is as the campaign began");
+  }
+  for (const char* name : {"lockstep", "whole", "pool"}) {
+    if (options.flag(name)) throw Error(std::string("--") + name, "is as the campaign began");
+  }
+  campaign.out = fs::absolute(folder);
+  campaign.resumed = read_plan(campaign.out);
+  if (!campaign.resumed || campaign.resumed->baseline.empty()) {
+    throw Error("--resume " + printable(folder), "holds no campaign to go on with",
+                "give the folder that 'harness gate' named");
+  }
+  campaign.id = campaign.resumed->id;
+  campaign.baseline = campaign.resumed->baseline;
+  campaign.candidate = campaign.resumed->candidate;
+  campaign.anchor = campaign.resumed->anchor;
+  campaign.trained_baseline = campaign.resumed->trained_baseline;
+  campaign.trained_candidate = campaign.resumed->trained_candidate;
+  campaign.budget_seconds = campaign.resumed->budget_seconds;
+  campaign.convergence_budget_seconds = campaign.resumed->convergence_budget_seconds;
+}
+
+/// Where the numbers of a campaign lie, and how they are judged again.
+std::string what_is_left(const fs::path& out) {
+  for (const char* name : {"campaign.jsonl", "times.jsonl"}) {
+    if (fs::exists(out / name)) return "all times are in " + (out / name).string();
+  }
+  return fmt::format("the runs, judged again by: harness gate --baseline {} --candidate {}",
+                     shell_word((out / "baseline").string()),
+                     shell_word((out / "candidate").string()));
+}
+
+/// Of standard error; 0 where lines cannot be taken back.
+int columns_to_redraw() {
+  const char* terminal = std::getenv("TERM");
+  const bool plain = terminal == nullptr || std::string_view(terminal) == "dumb";
+  return plain ? 0 : terminal_columns(stderr);
+}
+
+/// A full disk takes no verdict away.
+void keep_verdict(const fs::path& out, GateReport& report) {
+  try {
+    write_verdict(out, report);
+  } catch (const Error& error) {
+    report.notes.push_back(std::string("the verdict could not be kept: ") + error.what());
+  }
+}
+
 GateReport run_commands(const Options& options, const GateRules& rules) {
   install_interrupt_handlers();
   const StopMessage message("stopping; a command in progress is asked to end");
   CampaignOptions campaign;
-  campaign.baseline = options.required("ab-base");
-  campaign.candidate = options.required("ab-cand");
-  campaign.out = fs::absolute(options.text("out").value_or(new_run_folder("gate").string()));
-  campaign.id = new_uuid();
   campaign.rules = rules;
+  if (options.text("resume")) {
+    take_resumed(options, campaign);
+  } else {
+    campaign.baseline = options.required("ab-base");
+    campaign.candidate = options.required("ab-cand");
+    campaign.anchor = options.text("anchor").value_or("");
+    campaign.out = fs::absolute(options.text("out").value_or(new_run_folder("gate").string()));
+    campaign.id = new_uuid();
+    campaign.pool = options.flag("pool");
+  }
   if (const auto minutes = options.number("budget")) campaign.budget_seconds = *minutes * 60;
+  if (const auto minutes = options.number("convergence-budget")) {
+    campaign.convergence_budget_seconds = *minutes * 60;
+  }
   campaign.pause_seconds = options.number("pause").value_or(0);
   CampaignHooks hooks;
-  hooks.read = read_results;
+  hooks.read = [](const fs::path& folder) { return read_results(folder, false); };
   hooks.look_at_first = [&](GateReport first) { keep_rows(first, options.texts("metric")); };
-  hooks.say = [](const std::string& line) { print_err(line + "\n"); };
-  const auto side = [&](const char* name) { return shell_word((campaign.out / name).string()); };
-  const bool of_results = ends_in_harness_run(campaign.baseline);
+  CampaignScreen screen(stderr, columns_to_redraw());
+  hooks.show = [&](const GateReport& so_far, const CampaignProgress& progress) {
+    screen.show(so_far, progress);
+  };
+  hooks.say = [&](const std::string& line) { screen.say(line); };
   try {
-    GateReport report = run_campaign(campaign, hooks);
-    report.notes.push_back(
-        of_results
-            ? fmt::format("the runs, judged again by: harness gate --baseline {} --candidate {}",
-                          side("baseline"), side("candidate"))
-            : "the times are in " + (campaign.out / "times.jsonl").string());
+    GateReport report = run_in_turns(campaign, asked_measuring(options), hooks);
+    report.notes.push_back(what_is_left(campaign.out));
+    keep_rows(report, options.texts("metric"));
+    report.rules_accepted = options.flag("accept-rules") && rules_alone_forbid(report);
+    keep_verdict(campaign.out, report);
     return report;
   } catch (const Interrupted&) {
     throw Error("gate", "interrupted; what was measured is in " + printable(campaign.out.string()),
-                of_results ? fmt::format("harness gate --baseline {} --candidate {} judges it",
-                                         side("baseline"), side("candidate"))
-                           : "the times are in times.jsonl",
+                "go on: harness gate --resume " + shell_word(campaign.out.string()),
                 ExitCode::kAborted);
   }
+}
+
+/// What the campaign of these files planned, by --pairs or by the file beside them.
+std::optional<GatePlan> planned(const Options& options, const Side& baseline) {
+  if (const auto pairs = options.integer("pairs")) {
+    return GatePlan{{Night{static_cast<std::size_t>(*pairs), std::nullopt}}};
+  }
+  if (baseline.runs.empty() || !baseline.runs.front().identity.campaign) return std::nullopt;
+  const fs::path folder = fs::weakly_canonical(baseline.name).parent_path();
+  const std::optional<PlannedCampaign> campaign = read_plan(folder);
+  // Results that were moved beside another campaign's plan.
+  const bool own = campaign && campaign->id == baseline.runs.front().identity.campaign->id;
+  return own && !campaign->plan.nights.empty() ? std::optional(campaign->plan) : std::nullopt;
 }
 
 GateReport judge_files(const Options& options, const GateRules& rules) {
   const std::string baseline = options.required("baseline");
   const std::string candidate = options.required("candidate");
-  for (const char* name : {"budget", "pause", "out"}) {
+  for (const char* name : {"budget", "convergence-budget", "pause", "out", "anchor"}) {
     if (options.text(name)) throw Error(std::string("--") + name, "is for --ab-base and --ab-cand");
   }
-  Side before{baseline, read_results(baseline)};
-  Side now{candidate, read_results(candidate)};
+  Side before{baseline, read_results(baseline, true)};
+  Side now{candidate, read_results(candidate, true)};
   drop_stopped_pair(before, now);
-  return gate_results(before, now, rules);
+  return gate_results(before, now, rules, planned(options, before));
 }
 
 struct AlsoWritten {
@@ -156,11 +267,14 @@ std::vector<AlsoWritten> also_written(const Options& options) {
 /// The command that judges again; with a row's metric it shows that row.
 void add_repeats(GateReport& report, const Options& options) {
   std::string command = "harness gate";
-  for (const char* name : {"baseline", "candidate", "ab-base", "ab-cand", "pairs", "budget",
-                           "pause", "on-inconclusive"}) {
+  for (const char* name : {"baseline", "candidate", "ab-base", "ab-cand", "anchor", "resume",
+                           "pairs", "budget", "convergence-budget", "pause", "on-inconclusive"}) {
     if (const auto value = options.text(name)) {
       command += fmt::format(" --{} {}", name, shell_word(*value));
     }
+  }
+  for (const char* name : {"lockstep", "whole", "pool", "accept-rules", "allow-debug"}) {
+    if (options.flag(name)) command += std::string(" --") + name;
   }
   report.repeat = command;
   for (const std::string& tag : options.texts("metric")) {
@@ -203,9 +317,14 @@ void check_places(const std::vector<AlsoWritten>& also, const std::vector<std::s
 GateReport judge(const Options& options, bool commands) {
   GateRules rules = load_gate_rules(home_folder());
   if (const auto pairs = options.integer("pairs")) {
-    rules.options.most_pairs = static_cast<std::size_t>(*pairs);
+    rules.options.most_clusters = static_cast<std::size_t>(*pairs);
   }
+  rules.allow_debug = options.flag("allow-debug");
   GateReport report = commands ? run_commands(options, rules) : judge_files(options, rules);
+  report.rules_accepted = options.flag("accept-rules") && rules_alone_forbid(report);
+  if (report.rules_accepted) {
+    report.notes.emplace_back("nothing was compared: the new rules were accepted (--accept-rules)");
+  }
   keep_rows(report, options.texts("metric"));
   add_repeats(report, options);
   return report;
@@ -219,7 +338,8 @@ ExitCode gate_command(const Arguments& arguments) {
   const bool passes = choice(options, "on-inconclusive", "fail", {"fail", "pass"}) == "pass";
   const std::string format = choice(options, "format", "text", kGateFormats);
   const std::vector<AlsoWritten> also = also_written(options);
-  const bool commands = options.text("ab-base") || options.text("ab-cand");
+  const bool commands =
+      options.text("ab-base") || options.text("ab-cand") || options.text("resume");
   if (commands && (options.text("baseline") || options.text("candidate"))) {
     throw Error("gate", "files and commands at once", "give --baseline and --candidate, or --ab-*");
   }

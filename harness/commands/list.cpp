@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/base/files.hpp"
+#include "harness/base/named.hpp"
 #include "harness/base/print.hpp"
 #include "harness/base/text.hpp"
 #include "harness/cli/options.hpp"
@@ -38,8 +39,6 @@ json to_json(const WorkloadInfo& info, const Rules& rules) {
                         {"summary", setting.summary},
                         {"choices", setting.choices}});
   }
-  json operators = json::array();
-  for (const OperatorInfo& item : info.operators) operators.push_back(item.name);
   json tiers = json::object();
   for (const auto& [name, tier] : rules.tiers) {
     tiers[name] = {{"summary", tier.summary},
@@ -47,21 +46,37 @@ json to_json(const WorkloadInfo& info, const Rules& rules) {
                    {"available", tier.unavailable.empty()},
                    {"reason", tier.unavailable}};
   }
-  json variants = json::array();
-  if (rules.ablation) {
-    for (const VariantRule& variant : rules.ablation->variants) variants.push_back(variant.name);
-  }
   return {{"name", info.name},
           {"summary", info.summary},
-          {"variants", variants},
+          {"variants", rules.ablation ? json(names_of(rules.ablation->variants)) : json::array()},
           {"offers", info.offers},
           {"takes_data", info.uses_data},
           {"settings", settings},
-          {"operators", operators},
+          {"operators", names_of(info.operators)},
           {"rules", {{"file", rules.file}, {"version", rules.version}, {"sha256", rules.sha256}}},
           {"defaults", rules.defaults},
           {"default_tier", rules.default_tier},
           {"tiers", tiers}};
+}
+
+json to_json(const ScenarioInfo& info) {
+  json keys = json::array();
+  for (const TierKey& key : info.keys) {
+    keys.push_back({{"name", key.name},
+                    {"summary", key.summary},
+                    {"default", key.otherwise},
+                    {"lowest", key.lowest},
+                    {"highest", key.highest}});
+  }
+  return {{"name", info.name},
+          {"summary", info.summary},
+          {"unit", info.unit},
+          {"metric", info.metric},
+          {"keys", keys}};
+}
+
+void print_head(const std::string& name, const std::string& summary) {
+  print_out(name + "\n" + wrap("    " + summary, 100, 4) + "\n");
 }
 
 void print_row(const std::string& start, std::size_t column, const std::string& text) {
@@ -70,8 +85,7 @@ void print_row(const std::string& start, std::size_t column, const std::string& 
 }
 
 void print_workload(const WorkloadInfo& info, const Rules& rules) {
-  print_out(info.name + "\n");
-  print_out(wrap("    " + info.summary, 100, 4) + "\n");
+  print_head(info.name, info.summary);
   for (const auto& [name, tier] : rules.tiers) {
     print_row("--tier " + name, 18,
               tier.summary +
@@ -86,21 +100,15 @@ void print_workload(const WorkloadInfo& info, const Rules& rules) {
     print_row("--" + setting, 18, join(values, "|") + fallback(setting));
   }
   if (info.uses_data) print_row("--data DIR", 18, "pictures in COCO format");
-  std::vector<std::string> operators;
-  for (const OperatorInfo& item : info.operators) operators.push_back(item.name);
-  if (!operators.empty()) {
-    print_row("--kernels", 18, "of " + join(operators, ", ") + fallback("kernels"));
+  if (!info.operators.empty()) {
+    print_row("--kernels", 18, "of " + join(names_of(info.operators), ", ") + fallback("kernels"));
   }
   for (const SettingInfo& setting : info.settings) {
     const std::string shown =
         setting.choices.empty() ? setting.default_value : join(setting.choices, "|");
     print_row("--set " + setting.key + "=" + shown, 30, setting.summary);
   }
-  if (rules.ablation) {
-    std::vector<std::string> names;
-    for (const VariantRule& variant : rules.ablation->variants) names.push_back(variant.name);
-    print_row("ablation", 18, join(names, ", "));
-  }
+  if (rules.ablation) print_row("ablation", 18, join(names_of(rules.ablation->variants), ", "));
   print_row("rules", 18,
             rules.file.empty()
                 ? rules.summary
@@ -109,8 +117,7 @@ void print_workload(const WorkloadInfo& info, const Rules& rules) {
 }
 
 void print_kernel(const OperatorInfo& info) {
-  print_out(info.name + "\n");
-  print_out(wrap("    " + info.summary, 100, 4) + "\n");
+  print_head(info.name, info.summary);
   for (const ImplementationInfo& item : info.implementations) {
     print_row(
         item.name, 12,
@@ -118,10 +125,21 @@ void print_kernel(const OperatorInfo& info) {
   }
 }
 
+void print_scenario(const ScenarioInfo& info) {
+  print_head(info.name, info.summary);
+  print_row("times", 18, fmt::format("each {}, as {}", info.unit, info.metric));
+  for (const TierKey& key : info.keys) {
+    print_row(key.name, 18,
+              fmt::format("{}, from {} to {} (default {}); a tier's rules say it", key.summary,
+                          key.lowest, key.highest, key.otherwise));
+  }
+}
+
 /// What is shown: everything, or what has one name.
 struct Listing {
   std::vector<const WorkloadInfo*> workloads{};
   std::map<std::string, const OperatorInfo*> kernels{};
+  std::vector<const ScenarioInfo*> scenarios{};
 };
 
 Listing everything() {
@@ -130,6 +148,7 @@ Listing everything() {
     all.workloads.push_back(&entry->info);
     for (const OperatorInfo& info : entry->info.operators) all.kernels.emplace(info.name, &info);
   }
+  for (const auto& [name, info] : scenario_infos()) all.scenarios.push_back(&info);
   return all;
 }
 
@@ -145,8 +164,12 @@ Listing only(const std::string& name, const Listing& all) {
     if (kernel == name) found.kernels.emplace(kernel, info);
     names.push_back(kernel);
   }
-  if (!found.workloads.empty() || !found.kernels.empty()) return found;
-  throw Error("'" + printable(name) + "'", "is neither a workload nor a kernel",
+  for (const ScenarioInfo* info : all.scenarios) {
+    if (info->name == name) found.scenarios.push_back(info);
+    names.push_back(info->name);
+  }
+  if (!found.workloads.empty() || !found.kernels.empty() || !found.scenarios.empty()) return found;
+  throw Error("'" + printable(name) + "'", "is no workload, kernel or scenario",
               did_you_mean(name, names));
 }
 
@@ -166,7 +189,9 @@ json to_json(const Listing& listing, const std::filesystem::path& home) {
   }
   json kernels = json::array();
   for (const auto& [name, info] : listing.kernels) kernels.push_back(to_json(*info));
-  return {{"workloads", workloads}, {"kernels", kernels}};
+  json scenarios = json::array();
+  for (const ScenarioInfo* info : listing.scenarios) scenarios.push_back(to_json(*info));
+  return {{"workloads", workloads}, {"kernels", kernels}, {"scenarios", scenarios}};
 }
 
 void print_text(const Listing& listing, const std::filesystem::path& home) {
@@ -176,14 +201,17 @@ void print_text(const Listing& listing, const std::filesystem::path& home) {
   }
   if (!listing.kernels.empty()) print_out("KERNELS (--kernels OPERATOR=IMPLEMENTATION)\n\n");
   for (const auto& [name, info] : listing.kernels) print_kernel(*info);
+  if (!listing.kernels.empty() && !listing.scenarios.empty()) print_out("\n");
+  if (!listing.scenarios.empty()) print_out("SCENARIOS (harness run --scenario NAME)\n\n");
+  for (const ScenarioInfo* info : listing.scenarios) print_scenario(*info);
 }
 
 }  // namespace
 
 ExitCode list_command(const Arguments& arguments) {
   Options options("list",
-                  "Shows workloads, kernels, rules and the settings of each. With NAME only the "
-                  "workload or the kernel of that name.",
+                  "Shows workloads, kernels and scenarios, with rules and settings. With NAME only "
+                  "what has that name.",
                   "[NAME] [--json]");
   options.add("json", "print the same as JSON")
       .allow_words()

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "harness/base/files.hpp"
 #include "harness/base/print.hpp"
@@ -12,6 +13,8 @@
 #include "harness/cli/options.hpp"
 #include "harness/cli/output.hpp"
 #include "harness/commands/command.hpp"
+#include "harness/gate/kept_campaign.hpp"
+#include "harness/gate/rules.hpp"
 #include "harness/report/page/html_page.hpp"
 #include "harness/report/page/html_render.hpp"
 #include "harness/report/report_data.hpp"
@@ -34,6 +37,39 @@ void collect(const std::vector<std::string>& paths, ReportCollector& collector) 
     if (!seen.insert(error ? file : whole.string()).second) continue;
     CheckedFile checked = check_file(file);
     collector.add(file, std::move(checked.report), std::move(checked.notes));
+  }
+}
+
+/// Whether `file` lies in `folder` or below it.
+bool lies_in(const fs::path& folder, const std::string& file) {
+  std::error_code ignored;
+  const std::string inside = fs::weakly_canonical(folder, ignored).string() + "/";
+  return fs::weakly_canonical(file, ignored).string().starts_with(inside);
+}
+
+/// The campaigns in `paths`, in which the runs of `data` may lie.
+void add_campaigns(const std::vector<std::string>& paths, ReportData& data) {
+  const std::vector<fs::path> folders = campaign_folders(paths);
+  if (folders.empty()) return;
+  GateRules rules = load_gate_rules(home_folder());
+  rules.allow_debug = true;  // it was measured, whatever it is worth
+  for (const fs::path& folder : folders) {
+    std::vector<Result> runs;
+    for (const ReportRun& run : data.runs) {
+      const bool of_a_side = lies_in(folder / "baseline", run.file.name) ||
+                             lies_in(folder / "candidate", run.file.name);
+      if (of_a_side) runs.push_back(run.result);
+    }
+    try {
+      KeptCampaign kept = read_campaign(folder, runs, rules);
+      data.campaigns.push_back({folder.string(), std::move(kept.report), kept.ended});
+    } catch (const Error& error) {
+      data.skipped.push_back({folder.string(),
+                              "skipped",
+                              ExitCode::kOk,
+                              {},
+                              {std::string("campaign: ") + error.what()}});
+    }
   }
 }
 
@@ -79,14 +115,11 @@ ExitCode report_command(const Arguments& arguments) {
   options.add("o,out", "write the page to this file", "F.html");
   add_formats(options, "print what is said of each file as one JSON document",
               "print a CSV table: a row for each metric of each result");
-  options.allow_words()
-      .example("harness report runs")
+  options.allow_words("file or folder")
       .example("harness report runs -o report.html")
+      .example("harness report runs")
       .exits({ExitCode::kOk, ExitCode::kUsage, ExitCode::kInvalid});
   if (!options.parse(arguments)) return ExitCode::kOk;
-  if (options.words().empty()) {
-    throw Error("report", "no file or folder given", "harness report runs -o report.html");
-  }
   const auto file = options.text("out");
   const OutputFormat format = chosen_format(options);
   if (file && format != OutputFormat::kText) {
@@ -95,7 +128,8 @@ ExitCode report_command(const Arguments& arguments) {
   if (file) refuse_to_replace(*file, options.words());
   ReportCollector collector;
   collect(options.words(), collector);
-  const ReportData data = collector.finish();
+  ReportData data = collector.finish();
+  add_campaigns(options.words(), data);
   if (data.empty()) {
     std::string why = "there is no result of a run, an ablation or a profile in what was given";
     if (!data.rejected.empty()) why += ": " + line_about(data.rejected.front());
@@ -107,7 +141,9 @@ ExitCode report_command(const Arguments& arguments) {
   }
   write_file_atomically(*file, render_html(make_page(data)));
   name_troubles(data, print_out);
-  print_out(fmt::format("report   {} ({}, {}, {})\n", printable(*file),
+  const std::string campaigns =
+      data.campaigns.empty() ? "" : format_count(std::ssize(data.campaigns), "campaign") + ", ";
+  print_out(fmt::format("report   {} ({}{}, {}, {})\n", printable(*file), campaigns,
                         format_count(std::ssize(data.runs), "run"),
                         format_count(std::ssize(data.ablations), "ablation"),
                         format_count(std::ssize(data.profiles), "profile")));

@@ -3,11 +3,13 @@
 #include "harness/base/files.hpp"
 #include "harness/base/print.hpp"
 #include "harness/base/text.hpp"
+#include "harness/base/version.hpp"
 #include "harness/check/output_place.hpp"
 #include "harness/cli/output.hpp"
 #include "harness/cli/run_options.hpp"
 #include "harness/commands/command.hpp"
 #include "harness/gate/campaign.hpp"
+#include "harness/lockstep/resident.hpp"
 #include "harness/measure/identity.hpp"
 #include "harness/measure/resume.hpp"
 #include "harness/measure/run_series.hpp"
@@ -30,6 +32,39 @@ ExitCode measure_alone(const RunInvocation& invocation, RunPlan& plan,
     return deliver(result, file.string() + ".json", file.string() + ".jsonl", invocation.strict,
                    invocation.format);
   });
+}
+
+/// What the sides of a campaign are told apart, or found to be alike, by.
+SideHello hello_of(const RunPlan& plan) {
+  return {plan.rules.workload + " " + version_line(),
+          "step",
+          0,
+          {{"workload", plan.rules.workload},
+           {"rules_sha256", plan.rules.sha256},
+           {"settings", plan.effective},
+           {"kernels", plan.context.kernels}}};
+}
+
+/// As a side of a campaign that another process leads.
+ExitCode run_resident(const RunInvocation& invocation, RunPlan& plan, const fs::path& out) {
+  if (plan.scenario->info().to_target) {
+    throw Error("--lockstep", "tier '" + plan.tier_name + "' " + kTrainsToTarget,
+                "whole runs of it are compared; for its steps choose another tier");
+  }
+  if (plan.runs != 1) throw Error("--lockstep", "is for one run", "leave --runs out");
+  if (plan.dry_run) throw Error("--lockstep", "is no dry run", "leave one of them out");
+  Resident resident(hello_of(plan));
+  try {
+    MeasureTask task{{new_uuid(), 1, 1},   out,      "", invocation.command_line, {}, {},
+                     inherited_campaign(), &resident};
+    return run_once(plan, std::move(task), [&](const Result& result, const fs::path& file) {
+      return deliver(result, file.string() + ".json", file.string() + ".jsonl", invocation.strict,
+                     OutputFormat::kNone);
+    });
+  } catch (const std::exception& error) {
+    resident.end(reason(error));
+    throw;
+  }
 }
 
 /// In a process of its own where there are several.
@@ -105,8 +140,9 @@ ExitCode run_command(const Arguments& arguments) {
   }
   const fs::path out =
       invocation->out.empty() ? new_run_folder(plan.rules.workload) : invocation->out;
+  if (invocation->lockstep) return run_resident(*invocation, plan, out);
   const std::string series_id = new_uuid();
-  if (plan.runs == 1 && !plan.tier.trains_to_target()) {
+  if (plan.runs == 1 && !plan.scenario->info().to_target) {
     return measure_alone(*invocation, plan, {series_id, 1, 1}, out);
   }
   const OutputFolder folder(out);

@@ -38,14 +38,11 @@ ExitCode validate_command(const Arguments& arguments) {
                   "Checks result files: digest, schema, agreement with themselves, rules. Of a "
                   "folder it checks every *.json below it.",
                   "PATH...");
-  options.allow_words()
+  options.allow_words("file")
       .example("harness validate runs/*/*.json")
       .example("harness validate results")
       .exits({ExitCode::kOk, ExitCode::kUsage, ExitCode::kInvalid});
   if (!options.parse(arguments)) return ExitCode::kOk;
-  if (options.words().empty()) {
-    throw Error("validate", "no file given", "harness validate runs/*/*.json");
-  }
   ExitCode code = ExitCode::kOk;
   std::size_t files = 0;
   SeriesBook book;

@@ -10,6 +10,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/text.hpp"
 #include "harness/compare/convergence.hpp"
+#include "harness/compare/occasions.hpp"
 #include "harness/compare/set_up.hpp"
 #include "harness/stats/stats.hpp"
 
@@ -68,14 +69,46 @@ std::string doubts_of(const Side& side) {
   return join(doubts, ", ");
 }
 
-/// The median of a metric in each run that has one.
-std::vector<double> run_medians(const Side& side,
-                                const std::function<std::optional<double>(const Result&)>& value) {
+/// The median of a metric in each hour in which a run has one.
+std::vector<double> hour_medians(const Side& side,
+                                 const std::function<std::optional<double>(const Result&)>& value) {
+  const std::vector<std::size_t> hours = hours_of(side);
+  std::vector<std::size_t> present;
   std::vector<double> values;
-  for (const Result& run : side.runs) {
-    if (const std::optional<double> one = value(run)) values.push_back(*one);
+  for (std::size_t i = 0; i < side.runs.size(); ++i) {
+    if (const std::optional<double> one = value(side.runs[i])) {
+      present.push_back(hours[i]);
+      values.push_back(*one);
+    }
   }
-  return values;
+  return occasion_medians(present, values);
+}
+
+/// What these sides lack for a verdict.
+std::string what_is_missing(const std::vector<Side>& sides, bool training) {
+  std::vector<std::string> hours;
+  std::vector<std::string> seeds;
+  for (const Side& side : sides) {
+    const std::string name = printable(side.name, 80);
+    if (count_occasions(hours_of(side)) < kFewestHours) {
+      hours.push_back(fmt::format("{} has {}", name, hours_text(side)));
+    }
+    const std::size_t drawn = count_occasions(seeds_of(side));
+    if (training && drawn < kFewestSeeds) seeds.push_back(fmt::format("{} has {}", name, drawn));
+  }
+  std::vector<std::string> missing;
+  if (!hours.empty()) {
+    missing.push_back(
+        fmt::format("No verdict on performance: each side needs runs from {} hours; {}. Runs of "
+                    "one series, and "
+                    "of series that began within an hour, count once.",
+                    kFewestHours, join(hours, ", ")));
+  }
+  if (!seeds.empty()) {
+    missing.push_back(fmt::format("No verdict on convergence: each side needs {} seeds; {}.",
+                                  kFewestSeeds, join(seeds, ", ")));
+  }
+  return join(missing, " ");
 }
 
 ComparedRow row_of(const std::string& name, const std::string& unit, const std::vector<Side>& sides,
@@ -83,7 +116,7 @@ ComparedRow row_of(const std::string& name, const std::string& unit, const std::
   ComparedRow row{name, unit, {}, {}, true, {}};
   std::vector<std::vector<double>> logarithms;
   for (const Side& side : sides) {
-    const std::vector<double> values = run_medians(side, value);
+    const std::vector<double> values = hour_medians(side, value);
     row.values.push_back(values.empty() ? std::nullopt : std::optional(median_interval(values)));
     std::vector<double> logs;
     for (const double one : values) {
@@ -94,7 +127,7 @@ ComparedRow row_of(const std::string& name, const std::string& unit, const std::
       row.changes.push_back(std::nullopt);
       continue;
     }
-    Interval change = unpaired_shift(logarithms.front(), logarithms.back());
+    Interval change = shift_of(logarithms.front(), logarithms.back(), kFewestHours);
     change.center = std::exp(change.center);
     if (change.low) change.low = std::exp(*change.low);
     if (change.high) change.high = std::exp(*change.high);
@@ -142,7 +175,11 @@ std::vector<ComparedRow> metric_rows(const std::vector<Side>& sides) {
       }));
   rows.push_back(
       row_of("share of the peak", "1", sides, [](const Result& run) -> std::optional<double> {
-        return run.cost ? run.cost->utilisation : std::nullopt;
+        if (!run.cost) return std::nullopt;
+        // Files before 1.6.0 hold a share of the usual state: the same measure for all.
+        const std::optional<double>& achieved = run.cost->achieved_flops_per_second;
+        const auto peak = peak_of(run.peaks, "fma." + run.cost->cost.precision);
+        return achieved && peak ? std::optional(*achieved / *peak) : run.cost->utilisation;
       }));
   rows.push_back(
       row_of("peak memory", "B", sides, [](const Result& run) { return run.memory.peak_bytes; }));
@@ -183,6 +220,7 @@ Comparison compare_sides(const std::vector<Side>& sides, std::optional<double> t
     }
     comparison.names.push_back(side.name);
     comparison.runs.push_back(side.runs.size());
+    comparison.hours.push_back(count_occasions(hours_of(side)));
     comparison.doubts.push_back(doubts_of(side));
   }
   comparison.workload =
@@ -205,6 +243,7 @@ Comparison compare_sides(const std::vector<Side>& sides, std::optional<double> t
     if (!same) comparison.differences.emplace(name, std::move(values));
   }
   comparison.rows = metric_rows(sides);
+  comparison.missing = what_is_missing(sides, first->training.has_value());
   if (first->training) comparison.convergence = convergence_rows(sides, target);
   return comparison;
 }

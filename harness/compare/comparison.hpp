@@ -15,11 +15,12 @@ namespace harness {
 struct ComparedRow {
   std::string name{};
   std::string unit{};
-  /// For each side the median over its runs (of a run: the median of its samples), with its
-  /// interval; empty where a side does not have it.
+  /// For each side the median over its hours (of an hour: the median of its runs, of a run: that of
+  /// its samples), with its interval; empty where a side does not have it.
   std::vector<std::optional<Interval>> values{};
-  /// Against the first side, by unpaired_shift() over the runs: a factor where `is_factor`, else a
-  /// difference. Empty for the first side, and where there is nothing to compare.
+  /// Against the first side, by unpaired_shift() over the hours: a factor where `is_factor`, else a
+  /// difference. Empty for the first side, and where there is nothing to compare; without bounds
+  /// where a side has fewer than kFewestHours.
   std::vector<std::optional<Interval>> changes{};
   bool is_factor = true;
   /// Why a side has no value, by its index.
@@ -29,6 +30,11 @@ struct ComparedRow {
 struct Comparison {
   std::vector<std::string> names{};
   std::vector<std::size_t> runs{};
+  /// For each side its hours: runs of one series, and of series that began within an hour of each
+  /// other, saw one state of the machine and count once.
+  std::vector<std::size_t> hours{};
+  /// Why there is no verdict on performance, or on convergence, and what it takes; or empty.
+  std::string missing{};
   /// For each side how many runs are invalid, missed their target, are mistrusted or were resumed;
   /// empty: none.
   std::vector<std::string> doubts{};
@@ -36,7 +42,8 @@ struct Comparison {
   /// What is not the same on all sides, name -> the value of each.
   std::map<std::string, std::vector<std::string>> differences{};
   std::vector<ComparedRow> rows{};
-  /// Convergence, of runs that train to a target: epochs, final quality, time.
+  /// Convergence, of runs that train to a target: epochs and final quality, which no hour changes,
+  /// by seed; time by hour.
   std::vector<ComparedRow> convergence{};
 };
 

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "harness/base/text.hpp"
+#include "harness/compare/occasions.hpp"
 #include "harness/stats/stats.hpp"
 
 namespace harness {
@@ -41,14 +42,28 @@ std::optional<double> seconds_at(const Result& run, std::size_t epoch) {
   return metric->samples[epoch - 1].value;
 }
 
-/// Medians and differences of values that each side has for its runs.
+/// Of some runs of a side: which seed or hour each is of, and its value.
+struct Readings {
+  std::vector<std::size_t> units{};
+  std::vector<double> values{};
+
+  void add(std::size_t unit, double value) {
+    units.push_back(unit);
+    values.push_back(value);
+  }
+};
+
+/// Medians and differences of what each side has, one value a unit.
 ComparedRow row_of(const std::string& name, const std::string& unit,
-                   const std::vector<std::vector<double>>& sides) {
+                   const std::vector<Readings>& sides, std::size_t fewest) {
   ComparedRow row{name, unit, {}, {}, false, {}};
-  for (const std::vector<double>& values : sides) {
+  std::vector<double> first;
+  for (const Readings& side : sides) {
+    const std::vector<double> values = occasion_medians(side.units, side.values);
     row.values.push_back(values.empty() ? std::nullopt : std::optional(median_interval(values)));
-    const bool comparable = !row.changes.empty() && !values.empty() && !sides.front().empty();
-    row.changes.push_back(comparable ? std::optional(unpaired_shift(sides.front(), values))
+    if (row.changes.empty()) first = values;
+    const bool comparable = !row.changes.empty() && !values.empty() && !first.empty();
+    row.changes.push_back(comparable ? std::optional(shift_of(first, values, fewest))
                                      : std::nullopt);
   }
   return row;
@@ -56,11 +71,11 @@ ComparedRow row_of(const std::string& name, const std::string& unit,
 
 /// How the runs of a side did against one target.
 struct Course {
-  std::vector<std::size_t> reached{};  ///< epoch of each run that did
-  std::vector<double> seconds{};       ///< on the clock then
-  std::size_t missed = 0;              ///< came to their end without it
-  std::size_t diverged = 0;            ///< of those: ended before their last epoch
-  std::size_t unknown = 0;             ///< stopped at a lower target of their own
+  Readings epochs{};                  ///< by seed, of the runs that reached it
+  Readings seconds{};                 ///< on the clock then, by hour
+  std::vector<std::size_t> missed{};  ///< seeds of those that came to their end without it
+  std::size_t diverged = 0;           ///< of those: ended before their last epoch
+  std::size_t unknown = 0;            ///< stopped at a lower target of their own
   std::int64_t max_epochs = 0;
 };
 
@@ -73,16 +88,19 @@ bool diverged(const Result& run) {
 
 Course course_of(const Side& side, double target, bool higher) {
   Course course;
-  for (const Result& run : side.runs) {
+  const std::vector<std::size_t> seeds = seeds_of(side);
+  const std::vector<std::size_t> hours = hours_of(side);
+  for (std::size_t i = 0; i < side.runs.size(); ++i) {
+    const Result& run = side.runs[i];
     const std::vector<double> curve = curve_of(run);
     if (run.training) course.max_epochs = std::max(course.max_epochs, run.training->max_epochs);
     if (const auto epoch = epochs_to(curve, target, higher)) {
-      course.reached.push_back(*epoch);
-      if (const auto time = seconds_at(run, *epoch)) course.seconds.push_back(*time);
+      course.epochs.add(seeds[i], static_cast<double>(*epoch));
+      if (const auto time = seconds_at(run, *epoch)) course.seconds.add(hours[i], *time);
     } else if (reached_own_target(run)) {
       ++course.unknown;
     } else {
-      ++course.missed;
+      course.missed.push_back(seeds[i]);
       course.diverged += diverged(run) ? 1 : 0;
     }
   }
@@ -97,21 +115,21 @@ ComparedRow epochs_row(double target, const std::vector<Course>& courses) {
   bool same_length = true;
   for (const Course& course : courses) {
     behind_all = std::max(behind_all, static_cast<double>(course.max_epochs + 1));
-    any_missed = any_missed || course.missed > course.diverged;
+    any_missed = any_missed || course.missed.size() > course.diverged;
     same_length = same_length && course.max_epochs == courses.front().max_epochs;
   }
-  std::vector<std::vector<double>> epochs;
+  std::vector<Readings> epochs;
   std::map<std::size_t, std::string> notes;
   bool comparable = same_length || !any_missed;
   for (std::size_t i = 0; i < courses.size(); ++i) {
     const Course& course = courses[i];
-    std::vector<double> values(course.reached.begin(), course.reached.end());
-    values.insert(values.end(), course.missed, behind_all);
-    epochs.push_back(std::move(values));
-    const std::size_t runs = course.reached.size() + course.missed + course.unknown;
+    const std::size_t missed = course.missed.size();
+    const std::size_t runs = course.epochs.values.size() + missed + course.unknown;
+    epochs.push_back(course.epochs);
+    for (const std::size_t seed : course.missed) epochs.back().add(seed, behind_all);
     std::vector<std::string> remarks;
-    if (course.missed > 0) {
-      remarks.push_back(fmt::format("{} of {} never reached it", course.missed, runs));
+    if (missed > 0) {
+      remarks.push_back(fmt::format("{} of {} never reached it", missed, runs));
     }
     if (course.diverged > 0) remarks.push_back(fmt::format("{} diverged", course.diverged));
     if (course.unknown > 0) {
@@ -120,7 +138,7 @@ ComparedRow epochs_row(double target, const std::vector<Course>& courses) {
     }
     if (!remarks.empty()) notes[i] = join(remarks, ", ");
   }
-  ComparedRow row = row_of(fmt::format("epochs to {:.6g}", target), "1", epochs);
+  ComparedRow row = row_of(fmt::format("epochs to {:.6g}", target), "1", epochs, kFewestSeeds);
   row.notes = std::move(notes);
   for (std::size_t i = 0; i < courses.size(); ++i) {
     // Where most runs missed, their middle is a number that nobody measured.
@@ -143,24 +161,26 @@ ComparedRow quality_row(const std::vector<Side>& sides) {
       if (!diverged(run)) common = std::min(common, curve_of(run).size());
     }
   }
-  std::vector<std::vector<double>> qualities(sides.size());
+  std::vector<Readings> qualities(sides.size());
   std::map<std::size_t, std::string> notes;
   for (std::size_t i = 0; i < sides.size(); ++i) {
-    for (const Result& run : sides[i].runs) {
+    const std::vector<std::size_t> seeds = seeds_of(sides[i]);
+    for (std::size_t k = 0; k < seeds.size(); ++k) {
+      const Result& run = sides[i].runs[k];
       const std::vector<double> curve = curve_of(run);
       if (!diverged(run) && common > 0 && common <= curve.size() &&
           std::isfinite(curve[common - 1])) {
-        qualities[i].push_back(curve[common - 1]);
+        qualities[i].add(seeds[k], curve[common - 1]);
       }
     }
-    const std::size_t left_out = sides[i].runs.size() - qualities[i].size();
+    const std::size_t left_out = sides[i].runs.size() - qualities[i].values.size();
     if (left_out > 0) {
       notes[i] = fmt::format("{} of {} diverged and have none", left_out, sides[i].runs.size());
     }
   }
   const bool known = common != std::numeric_limits<std::size_t>::max();
   ComparedRow row = row_of(known ? fmt::format("quality after epoch {}", common) : "final quality",
-                           "1", qualities);
+                           "1", qualities, kFewestSeeds);
   row.notes = std::move(notes);
   return row;
 }
@@ -189,13 +209,13 @@ std::vector<ComparedRow> convergence_rows(const std::vector<Side>& sides,
   }
   if (!target) return {};
   std::vector<Course> courses;
-  std::vector<std::vector<double>> seconds;
+  std::vector<Readings> seconds;
   for (const Side& side : sides) {
     courses.push_back(course_of(side, *target, higher));
     seconds.push_back(courses.back().seconds);
   }
   return {epochs_row(*target, courses), quality_row(sides),
-          row_of(fmt::format("time to {:.6g}", *target), "s", seconds)};
+          row_of(fmt::format("time to {:.6g}", *target), "s", seconds, kFewestHours)};
 }
 
 }  // namespace harness

@@ -61,6 +61,7 @@ std::map<std::string, std::string> set_up_of(const Result& run) {
   }
   facts.erase("set");
   facts["scenario"] = shown(run.rules.scenario);
+  facts["lockstep"] = run.rules.lockstep ? "yes" : "no";
   const json settings = effective.value("set", json::object());
   for (const auto& [key, value] : settings.items()) {
     if (!is_known_by_hash(run, key)) facts["set " + shown(key)] = shown(value);

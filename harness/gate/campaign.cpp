@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <string_view>
@@ -12,9 +13,12 @@
 #include "harness/base/files.hpp"
 #include "harness/base/line_file.hpp"
 #include "harness/base/text.hpp"
-#include "harness/gate/captured_output.hpp"
-#include "harness/gate/shell_command.hpp"
-#include "harness/system/interrupt.hpp"
+#include "harness/gate/campaign_folder.hpp"
+#include "harness/gate/judge_pairs.hpp"
+#include "harness/gate/plan_file.hpp"
+#include "harness/gate/verdict_file.hpp"
+#include "harness/gate/whole_runs.hpp"
+#include "harness/lockstep/shell_command.hpp"
 
 namespace harness {
 namespace {
@@ -23,67 +27,191 @@ namespace fs = std::filesystem;
 
 // ID,SIDE,PAIR: not an option, since the command line of each run is recorded as it was given.
 constexpr const char* kVariable = "HARNESS_CAMPAIGN";
-/// A command that hangs is ended so many seconds after the whole budget would have been spent.
-constexpr double kPatience = 60;
 constexpr std::int64_t kMostPairs = 1'000'000;
+/// What a pair costs is measured on the first ones, both orders of them.
+constexpr std::int64_t kPairsToPrice = 2;
+constexpr const char* kTimes = "times.jsonl";
+constexpr const char* kTime = "a time";
 
 class Campaign {
  public:
   Campaign(const CampaignOptions& options, const CampaignHooks& hooks)
-      : options_(options),
+      : options_(checked(options)),
         hooks_(hooks),
         of_results_(ends_in_harness_run(options.baseline)),
+        folder_(options.out, {"baseline", "candidate"}, options.resumed.has_value()),
+        planned_(begin_plan(options, true)),
+        runs_(options, hooks, planned_.id, planned_.pause_seconds),
         baseline_{"baseline", {}},
         candidate_{"candidate", {}} {
-    if (of_results_ != ends_in_harness_run(options.candidate)) {
-      throw Error("--ab-base and --ab-cand", "one is a harness run, the other is not",
-                  "give two commands of one kind; nothing may stand behind 'harness run OPTIONS'");
+    if (!of_results_) times_ = {options.rules.command_metric, "s", Direction::kLower, {}, {}};
+    if (options.resumed) {
+      take_again();
+    } else {
+      if (!options.budget_seconds) add_night(options.rules.options.most_clusters);
+      write_plan(options.out, planned_);
+      if (!of_results_) lines_.emplace(options.out / kTimes, kTime);
     }
-    for (const std::string& command : {options.baseline, options.candidate}) {
-      if (!of_results_ || command.find("--out") == std::string::npos) continue;
-      throw Error("command '" + printable(command, 80) + "'", "has an --out of its own",
-                  "leave it out: the gate gives each run a folder");
-    }
-    make_writable_folder(options.out);
-    if (!fs::is_empty(options.out)) {
-      throw Error("--out " + printable(options.out.string()), "the folder is not empty",
-                  "campaigns are never mixed: choose another");
-    }
-    for (const char* side : {"baseline", "candidate"}) fs::create_directories(options.out / side);
-    if (of_results_) return;
-    times_ = {options.rules.command_metric, "s", Direction::kLower, {}, {}};
-    lines_.emplace(options.out / "times.jsonl", "a time");
   }
 
   GateReport run() {
-    const auto start = std::chrono::steady_clock::now();
-    const auto elapsed = [&] {
-      return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    };
     GateReport report;
-    for (std::int64_t pair = 1;; ++pair) {
-      run_pair(pair);
-      report = GateReport{};
-      const CampaignDecision decision = judge(report);
-      if (pair == 1) hooks_.look_at_first(report);
-      if (!report.forbidding.empty() || decision.finished) break;
-      const double of_a_pair = elapsed() / static_cast<double>(pair);
-      say(pair, report, decision, of_a_pair);
-      if (options_.budget_seconds && elapsed() + of_a_pair > *options_.budget_seconds) {
-        report.notes.push_back(fmt::format("the budget of {} was spent after {}",
-                                           format_time_left(*options_.budget_seconds),
-                                           format_count(pair, "pair")));
-        break;
-      }
-    }
+    if (begin_where_it_stopped(report)) go_on(report);
     report.baseline = options_.baseline;
     report.candidate = options_.candidate;
-    report.campaign = options_.id;
-    add_notes(report);
+    report.campaign = planned_.id;
+    runs_.add_notes(report);
     return report;
   }
 
  private:
+  static const CampaignOptions& checked(const CampaignOptions& options) {
+    const bool of_results = ends_in_harness_run(options.baseline);
+    if (of_results != ends_in_harness_run(options.candidate)) {
+      throw Error("--ab-base and --ab-cand", "one is a harness run, the other is not",
+                  "give two commands of one kind; nothing may stand behind 'harness run OPTIONS'");
+    }
+    refuse_own_folders(options);
+    return options;
+  }
+
+  /// False where nothing is left to measure: the report is that of a campaign that has ended.
+  bool begin_where_it_stopped(GateReport& report) {
+    if (done_ == 0) return true;
+    const CampaignDecision decision = judge(report);
+    if (!report.forbidding.empty()) return false;
+    const std::vector<Night>& nights = planned_.plan.nights;
+    if (nights.empty() || !(decision.finished || nights.back().ended)) return true;
+    if (!more_would_tell(report) || !planned_.plan.pooled) return false;
+    add_night(options_.budget_seconds ? 0 : options_.rules.options.most_clusters);
+    return true;
+  }
+
+  void go_on(GateReport& report) {
+    forget_verdict(options_.out);
+    const auto start = std::chrono::steady_clock::now();
+    const std::int64_t before = done_;
+    while (true) {
+      run_pair(done_ + 1);
+      ++done_;
+      const double elapsed =
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      const double of_a_pair = elapsed / static_cast<double>(done_ - before);
+      std::string end = end_of_budget(done_ - before, elapsed, of_a_pair);
+      report = GateReport{};
+      const CampaignDecision decision = judge(report);
+      if (done_ == 1) hooks_.look_at_first(report);
+      if (!report.forbidding.empty() || decision.finished || !end.empty()) {
+        if (!end.empty()) report.notes.push_back(std::move(end));
+        return;
+      }
+      say(report, decision, of_a_pair);
+    }
+  }
+
+  /// Of so many pairs; 0: as many as the budget buys, once their cost is known.
+  void add_night(std::size_t pairs) {
+    if (pairs == 0) {
+      priced_ = false;
+      return;
+    }
+    planned_.plan.nights.push_back({pairs, std::nullopt});
+    write_plan(options_.out, planned_);
+  }
+
+  /// Plans the pairs once their cost is known. Why the campaign ends after this pair; empty if the
+  /// budget has room for another. What was measured has no part in it. `pairs`: run by this
+  /// process.
+  std::string end_of_budget(std::int64_t pairs, double elapsed, double of_a_pair) {
+    if (!options_.budget_seconds) return {};
+    const double budget = *options_.budget_seconds;
+    if (!priced_ && pairs >= kPairsToPrice) {
+      // A later night adds to what is there.
+      const std::size_t fewest = planned_.plan.nights.empty()
+                                     ? fewest_clusters(1, planned_.plan, options_.rules.options)
+                                     : planned_.plan.block;
+      const ClusterPlan plan =
+          plan_clusters(budget, {of_a_pair, 0, 1, 1, 1}, fewest,
+                        options_.rules.options.most_clusters, planned_.plan.block);
+      priced_ = true;
+      add_night(plan.clusters == 0 ? options_.rules.options.most_clusters : plan.clusters);
+      if (plan.clusters == 0) {
+        end_here();
+        return fmt::format(
+            "a pair takes {}: no fewer than {} can tell, which takes --budget {:.1f}",
+            format_time_left(of_a_pair), fewest, plan.seconds / 60);
+      }
+    }
+    const bool last = priced_ && done_ >= last_planned();
+    if (last || elapsed + of_a_pair <= budget) return {};
+    if (!priced_) add_night(options_.rules.options.most_clusters);
+    priced_ = true;
+    end_here();
+    return fmt::format("the budget of {} was spent after {}", format_time_left(budget),
+                       format_count(done_, "pair"));
+  }
+
+  std::int64_t before_last_night() const {
+    std::size_t pairs = 0;
+    for (std::size_t i = 0; i + 1 < planned_.plan.nights.size(); ++i) {
+      pairs += planned_.plan.nights[i].ended.value_or(planned_.plan.nights[i].clusters);
+    }
+    return static_cast<std::int64_t>(pairs);
+  }
+
+  std::int64_t last_planned() const {
+    const std::size_t last = planned_.plan.nights.empty() ? options_.rules.options.most_clusters
+                                                          : planned_.plan.nights.back().clusters;
+    return before_last_night() + static_cast<std::int64_t>(last);
+  }
+
+  void end_here() {
+    planned_.plan.nights.back().ended = static_cast<std::size_t>(done_ - before_last_night());
+    write_plan(options_.out, planned_);
+  }
+
+  /// What an earlier process of this campaign measured, in whole pairs.
+  void take_again() {
+    if (!of_results_) return take_times_again();
+    for (std::int64_t pair = 1;; ++pair) {
+      std::array<std::vector<Result>, 2> results;
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        const fs::path folder = folder_of(i == 0 ? baseline_ : candidate_, pair);
+        if (fs::exists(folder)) results[i] = runs_.left_in(folder);
+      }
+      const auto whole = [](const std::vector<Result>& runs) {
+        return !runs.empty() && std::none_of(runs.begin(), runs.end(), [](const Result& run) {
+          return was_stopped(run.status);
+        });
+      };
+      if (!whole(results[0]) || !whole(results[1])) return put_aside(options_.out, pair);
+      add_results(baseline_, pair, std::move(results[0]));
+      add_results(candidate_, pair, std::move(results[1]));
+      done_ = pair;
+    }
+  }
+
+  void take_times_again() {
+    KeptTimes kept = read_times(options_.out / kTimes);
+    times_.baseline = std::move(kept.baseline);
+    times_.candidate = std::move(kept.candidate);
+    done_ = std::ssize(times_.baseline);
+    lines_.emplace(options_.out / kTimes, kTime, kept.lines);
+    put_aside(options_.out, done_ + 1);
+  }
+
+  fs::path folder_of(const Side& side, std::int64_t pair) const {
+    return run_folder(options_.out, side.name, pair);
+  }
+
+  void add_results(Side& side, std::int64_t pair, std::vector<Result> results) const {
+    for (Result& result : results) {
+      // Builds from before campaigns do not say it themselves.
+      result.identity.campaign = CampaignPlace{planned_.id, side.name, pair};
+      side.runs.push_back(std::move(result));
+    }
+  }
+
   // A B, B A, A B, ...: what drifts evenly weighs on both sides alike.
   void run_pair(std::int64_t pair) {
     const bool baseline_first = pair % 2 == 1;
@@ -92,107 +220,61 @@ class Campaign {
   }
 
   void run_side(Side& side, std::int64_t pair) {
-    cool_down(options_.pause_seconds);
-    const std::string number = fmt::format("{:03}", pair);
-    const fs::path folder = options_.out / side.name / number;
-    const fs::path log = options_.out / side.name / (number + ".txt");
-    std::string command = &side == &baseline_ ? options_.baseline : options_.candidate;
-    if (of_results_) command += " --out " + shell_word(folder.string());
-    const ShellRun run = run_shell_command(
-        command, {{kVariable, fmt::format("{},{},{}", options_.id, side.name, pair)}}, log,
-        options_.budget_seconds ? *options_.budget_seconds + kPatience : 0);
-    note_output(fmt::format("{}, pair {}", side.name, pair), run, log);
-    cool_down(0);  // no longer than it takes to see whether somebody asked to stop
-    const auto fail = [&](const std::string& why, ExitCode code = ExitCode::kUsage) {
-      throw Error(fmt::format("{}, pair {}", side.name, pair), why,
-                  "its output is in " + printable(log.string()), code);
-    };
-    if (run.timed_out) fail("the command was ended: it took longer than the whole --budget");
-    // A run that missed its quality target, or is invalid, has a result that says so.
-    const bool invalid = run.exit_code == static_cast<int>(ExitCode::kInvalid);
-    if (run.exit_code != 0 && !(of_results_ && invalid && fs::exists(folder))) {
-      const std::string said = run.log_trouble.empty()
-                                   ? last_line(log)
-                                   : "what it printed could not be kept: " + run.log_trouble;
-      fail(fmt::format("the command ended with exit code {}: {}", run.exit_code, said));
+    const std::string& command = &side == &baseline_ ? options_.baseline : options_.candidate;
+    WholeRun run = runs_.run(side.name, pair, command, of_results_);
+    if (!run.failure.empty()) {
+      const std::string name = fmt::format("{}, pair {}", side.name, pair);
+      const std::string hint =
+          "its output is in " + printable(folder_of(side, pair).string()) + ".txt";
+      if (pair == 1) throw NeverBegan(name, run.failure, hint, run.code);
+      throw Error(name, run.failure, hint, run.code);
     }
-    if (!of_results_) {
-      (&side == &baseline_ ? times_.baseline : times_.candidate)[pair] = run.seconds;
-      lines_->append(
-          fmt::format(R"({{"side":"{}","pair":{},"seconds":{}}})", side.name, pair, run.seconds));
-      return;
-    }
-    std::vector<Result> results = hooks_.read(folder);
-    if (results.empty()) fail("the command left no result");
-    const auto is_valid = [](const Result& one) { return one.status.state == RunState::kValid; };
-    if (invalid && std::all_of(results.begin(), results.end(), is_valid)) {
-      fail("the machine was not fit to measure on, which --strict refuses", ExitCode::kInvalid);
-    }
-    for (Result& result : results) {
-      // Builds from before campaigns do not say it themselves.
-      result.identity.campaign = CampaignPlace{options_.id, side.name, pair};
-      side.runs.push_back(std::move(result));
-    }
+    if (of_results_) return add_results(side, pair, std::move(run.results));
+    (&side == &baseline_ ? times_.baseline : times_.candidate)[pair] = run.seconds;
+    lines_->append(
+        fmt::format(R"({{"side":"{}","pair":{},"seconds":{}}})", side.name, pair, run.seconds));
   }
 
-  /// Said at once, for the first run; for all of them in the report.
-  void note_output(const std::string& run_name, const ShellRun& run, const fs::path& log) {
-    const std::string where = printable(log.string());
-    if (run.cut_bytes > 0 && ++cut_runs_ == 1) {
-      hooks_.say(fmt::format("{}: its output of {} is cut: {} has the first and last {}", run_name,
-                             format_quantity(static_cast<double>(run.output_bytes), "B"), where,
-                             format_quantity(static_cast<double>(kKeptOutput), "B")));
+  GatePlan plan_so_far() const {
+    GatePlan plan = planned_.plan;
+    if (!priced_ || plan.nights.empty()) {
+      plan.nights.push_back({options_.rules.options.most_clusters, std::nullopt});
     }
-    if (!run.log_trouble.empty() && ++lost_runs_ == 1) {
-      hooks_.say(fmt::format("{}: its output could not all be kept: {}: {}", run_name, where,
-                             run.log_trouble));
-    }
-  }
-
-  void add_notes(GateReport& report) const {
-    if (cut_runs_ > 0) {
-      report.notes.push_back(fmt::format("the output of {} was cut to its first and last {}",
-                                         format_count(cut_runs_, "run"),
-                                         format_quantity(static_cast<double>(kKeptOutput), "B")));
-    }
-    if (lost_runs_ > 0) {
-      report.notes.push_back(fmt::format("the output of {} could not all be written",
-                                         format_count(lost_runs_, "run")));
-    }
+    return plan;
   }
 
   CampaignDecision judge(GateReport& report) const {
+    const GatePlan plan = plan_so_far();
     if (of_results_) {
       CampaignDecision decision;
-      report = gate_results(baseline_, candidate_, options_.rules, &decision);
+      report = gate_results(baseline_, candidate_, options_.rules, plan, &decision);
       return decision;
     }
     report.subject = "wall time of a command";
-    return judge_pairs({times_}, options_.rules.options, report);
+    return judge_pairs({times_}, plan, options_.rules.options, report);
   }
 
-  void say(std::int64_t pair, const GateReport& report, const CampaignDecision& decision,
-           double of_a_pair) const {
-    const GateRow& row = report.rows.front();
-    const std::string ratio = row.improvement
-                                  ? fmt::format("{:.4f} so far", row.improvement->center)
-                                  : "too few pairs for a ratio";
-    const auto left = static_cast<double>(decision.pairs_wanted) - static_cast<double>(pair);
-    hooks_.say(fmt::format("pair {} of at most {}: {} {}; {}, next look in {}", pair,
-                           options_.rules.options.most_pairs, row.tag, ratio,
-                           decision.confirming ? "confirming with fresh pairs" : "exploring",
-                           format_time_left(left * of_a_pair)));
+  void say(const GateReport& report, const CampaignDecision& decision, double of_a_pair) const {
+    const auto until = [&](std::int64_t pairs) {
+      return static_cast<double>(std::max<std::int64_t>(0, pairs - done_)) * of_a_pair;
+    };
+    hooks_.show(report, {done_, last_planned(), until(static_cast<std::int64_t>(decision.clusters)),
+                         until(last_planned())});
   }
 
   const CampaignOptions& options_;
   const CampaignHooks& hooks_;
   bool of_results_;
+  CampaignFolder folder_;
+  PlannedCampaign planned_;
+  WholeRuns runs_;
+  /// Whether the last night's pairs are planned: a budget buys as many as their cost allows.
+  bool priced_ = !options_.budget_seconds || !planned_.plan.nights.empty();
   Side baseline_;
   Side candidate_;
   GateColumn times_{};  ///< of commands that are no harness run
   std::optional<LineFile> lines_{};
-  std::int64_t cut_runs_ = 0;   ///< whose output is not all in its log
-  std::int64_t lost_runs_ = 0;  ///< whose log could not be written
+  std::int64_t done_ = 0;  ///< pairs
 };
 
 }  // namespace
@@ -218,6 +300,10 @@ void drop_stopped_pair(Side& baseline, Side& candidate) {
       return run.identity.campaign && run.identity.campaign->pair == last;
     });
   }
+}
+
+std::pair<std::string, std::string> campaign_variable(const CampaignPlace& place) {
+  return {kVariable, fmt::format("{},{},{}", place.id, place.side, place.pair)};
 }
 
 std::optional<CampaignPlace> inherited_campaign() {

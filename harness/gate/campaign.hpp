@@ -5,18 +5,38 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "harness/base/error.hpp"
+#include "harness/gate/campaign_screen.hpp"
 #include "harness/gate/gate.hpp"
+#include "harness/gate/plan_file.hpp"
 #include "harness/gate/report.hpp"
 
 namespace harness {
 
+/// A command that did not even run once: a mistake in it, or an option that an old build lacks.
+class NeverBegan : public Error {
+ public:
+  using Error::Error;
+};
+
 struct CampaignOptions {
   std::string baseline{};  ///< commands for /bin/sh
   std::string candidate{};
+  std::string anchor{};         ///< in lockstep: a third side that creep is held to; may be empty
   std::filesystem::path out{};  ///< a new or empty folder: baseline/NNN, candidate/NNN, logs
   std::string id{};             ///< a UUID
+  /// Of sides in lockstep: whole trainings of these commands follow. Empty: none do.
+  std::string trained_baseline{};
+  std::string trained_candidate{};
+  /// For these; 0: none. Empty: by the rules.
+  std::optional<double> convergence_budget_seconds{};
+  bool pool = false;  ///< a later night may add to what is inconclusive
+  /// A campaign in `out` that was stopped goes on; one that ended inconclusive, and was to be
+  /// pooled, gets another night.
+  std::optional<PlannedCampaign> resumed{};
   GateRules rules{};
   /// No pair begins that would likely end after it. A run that takes a minute longer than the whole
   /// budget is ended.
@@ -29,7 +49,9 @@ struct CampaignHooks {
   std::function<std::vector<Result>(const std::filesystem::path&)> read{};
   /// Called with the report of the first pair, so that it can refuse before the others run.
   std::function<void(const GateReport&)> look_at_first{};
-  /// One line for people, after each pair.
+  /// Where it is, after each pair that did not end it.
+  std::function<void(const GateReport&, const CampaignProgress&)> show{};
+  /// One line for people: what happened.
   std::function<void(const std::string&)> say{};
 };
 
@@ -41,6 +63,9 @@ GateReport run_campaign(const CampaignOptions& options, const CampaignHooks& hoo
 /// Drops the last pair of a campaign's files if a run in it was stopped: an interrupted campaign
 /// ends that way.
 void drop_stopped_pair(Side& baseline, Side& candidate);
+
+/// The environment variable that tells a run its place.
+std::pair<std::string, std::string> campaign_variable(const CampaignPlace& place);
 
 /// The place in its campaign of a run that a campaign started; empty for other runs. It comes from
 /// an environment variable. Throws Error if that holds something else.

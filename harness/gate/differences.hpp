@@ -6,6 +6,9 @@
 
 namespace harness {
 
+/// The name of the difference where the sides ran under two versions of their workload's rules.
+inline constexpr const char* kRulesDiffer = "rules file";
+
 /// Reports how the sides differ and which differences forbid a comparison. Those of `interleaved`
 /// sides were made on purpose where a person may choose (SetUpPart::kChosen).
 void find_differences(const Result& baseline, const Result& candidate, bool interleaved,

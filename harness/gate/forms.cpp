@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <string_view>
 
 #include "harness/base/text.hpp"
+#include "harness/gate/escape.hpp"
+#include "harness/gate/markdown_form.hpp"
+#include "harness/gate/report_json.hpp"
+#include "harness/gate/row_text.hpp"
 #include "harness/result/common_json.hpp"
 
 namespace harness {
@@ -16,20 +19,6 @@ using nlohmann::json;
 
 constexpr std::size_t kColumns = 100;
 constexpr std::size_t kLongest = 4000;
-
-std::string improvement_text(const GateRow& row) {
-  if (!row.improvement) return "-";
-  const Interval& improvement = *row.improvement;
-  if (!improvement.low || !improvement.high) return fmt::format("{:.4f}", improvement.center);
-  return fmt::format("{:.4f} [{:.4f}, {:.4f}]", improvement.center, *improvement.low,
-                     *improvement.high);
-}
-
-std::string value_text(const GateRow& row, const std::optional<double>& value) {
-  if (!value) return "-";
-  return row.unit == "1" || row.unit.empty() ? fmt::format("{:.4g}", *value)
-                                             : format_quantity(*value, row.unit);
-}
 
 std::string labelled(const char* label, const std::string& text) {
   return wrap(fmt::format("{:<10}{}", label, text), kColumns, 10) + "\n";
@@ -46,85 +35,32 @@ std::string differences_text(const char* label, const std::vector<GateDifference
   return text;
 }
 
-/// `text` as plain words, each of `special` as a character reference.
-std::string escaped(const std::string& text, std::string_view special) {
-  std::string safe;
-  for (const char letter : printable(text, kLongest)) {
-    if (special.find(letter) == std::string_view::npos) {
-      safe.push_back(letter);
-    } else {
-      safe += fmt::format("&#{};", static_cast<int>(letter));
-    }
-  }
-  return safe;
+std::string xml(const std::string& text) {
+  return character_references(printable(text, kLongest), "&<>\"'");
 }
 
-/// No markup, no HTML, no end of a table's cell.
-std::string markdown(const std::string& text) { return escaped(text, "&<>|`*_[]\\#!@~"); }
-
-std::string xml(const std::string& text) { return escaped(text, "&<>\"'"); }
-
 std::string row_sentence(const GateRow& row) {
+  const std::string more = remarks(row);
   return fmt::format("{}: {} | {}, times as good {}, n {}, margin {:g} %{}{}", verdict_word(row),
                      value_text(row, row.baseline), value_text(row, row.candidate),
-                     improvement_text(row), row.n, row.margin * 100, row.note.empty() ? "" : "; ",
-                     row.note);
+                     improvement_text(row), row.n, row.margin * 100, more.empty() ? "" : "; ",
+                     more);
 }
 
 std::string test_case(const std::string& subject, const GateRow& row, bool inconclusive_passes) {
   const std::string head =
       fmt::format(R"(    <testcase classname="{}" name="{}")", xml(subject), xml(row.tag));
   const std::string message = xml(row_sentence(row));
-  if (row.verdict == Verdict::kInconclusive && inconclusive_passes) {
+  if (is_open(row) && inconclusive_passes) {
     return fmt::format("{}>\n      <skipped message=\"{}\"/>\n    </testcase>\n", head, message);
   }
-  if (row.verdict == Verdict::kRegressed || row.verdict == Verdict::kInconclusive) {
+  if (row.verdict == Verdict::kRegressed || is_open(row)) {
     return fmt::format(
         "{}>\n      <failure type=\"{}\" message=\"{}\">{}</failure>\n    </testcase>\n", head,
         to_text(row.verdict), message, xml(row.repeat));
   }
   return fmt::format("{}>\n      <system-out>{}\nagain: {}</system-out>\n    </testcase>\n", head,
                      message, xml(row.repeat));
-}
-
-std::string render_markdown(const GateReport& report) {
-  std::string text =
-      fmt::format("### Gate: {}\n\n{}\n\n", overall_word(report), markdown(report.subject));
-  text += fmt::format("baseline: {}  \ncandidate: {}\n\n", markdown(report.baseline),
-                      markdown(report.candidate));
-  const auto list = [&](const char* title, const std::vector<GateDifference>& differences) {
-    if (differences.empty()) return;
-    text += fmt::format("{}\n\n", title);
-    for (const GateDifference& one : differences) {
-      text += fmt::format("- {}: {} → {}\n", markdown(one.name), markdown(one.baseline),
-                          markdown(one.candidate));
-    }
-    text += "\n";
-  };
-  list("Differs:", report.differences);
-  list("Forbids a comparison:", report.forbidding);
-  if (!report.rows.empty()) {
-    text +=
-        "| metric | baseline | candidate | times as good | n | margin | verdict |\n"
-        "|---|---:|---:|---|---:|---:|---|\n";
-  }
-  for (const GateRow& row : rows_by_weight(report)) {
-    const bool alarm = row.verdict == Verdict::kRegressed || row.verdict == Verdict::kInconclusive;
-    const std::string word = alarm ? fmt::format("**{}**", verdict_word(row)) : verdict_word(row);
-    const std::string margin = row.margin > 0 ? fmt::format("{:g} %", row.margin * 100) : "-";
-    text += fmt::format("| {} | {} | {} | {} | {} | {} | {}{}{} |\n", markdown(row.tag),
-                        markdown(value_text(row, row.baseline)),
-                        markdown(value_text(row, row.candidate)), markdown(improvement_text(row)),
-                        row.n, margin, word, row.note.empty() ? "" : ": ", markdown(row.note));
-  }
-  text += "\n";
-  for (const std::string& note : report.notes) text += fmt::format("- {}\n", markdown(note));
-  if (!report.method.empty()) text += fmt::format("\n{}.\n", markdown(report.method));
-  if (!report.repeat.empty()) {
-    text += fmt::format("\nTo repeat this (for one row alone add --metric METRIC): {}\n",
-                        markdown(report.repeat));
-  }
-  return text + fmt::format("\n{}\n", kUnverifiedNotice);
 }
 
 std::string render_junit(const GateReport& report, bool inconclusive_passes) {
@@ -139,12 +75,13 @@ std::string render_junit(const GateReport& report, bool inconclusive_passes) {
     }
     shown.rows.push_back(std::move(row));
     inconclusive_passes = false;
+    if (report.rules_accepted) shown.rows.back().verdict = Verdict::kSame;
   }
   const auto count = [&](Verdict verdict) {
     return std::count_if(shown.rows.begin(), shown.rows.end(),
                          [&](const GateRow& row) { return row.verdict == verdict; });
   };
-  const auto unclear = count(Verdict::kInconclusive);
+  const auto unclear = std::count_if(shown.rows.begin(), shown.rows.end(), is_open);
   const auto failures = count(Verdict::kRegressed) + (inconclusive_passes ? 0 : unclear);
   std::string text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
   text += fmt::format(
@@ -176,8 +113,8 @@ std::string render_text(const GateReport& report) {
     text += fmt::format("{:<20} {:>12} {:>12}  {:<25} {:>4} {:>7}  {}\n", printable(row.tag, 40),
                         value_text(row, row.baseline), value_text(row, row.candidate),
                         improvement_text(row), row.n, margin, verdict_word(row));
-    if (!row.note.empty())
-      text += wrap(fmt::format("  {}", printable(row.note)), kColumns, 2) + "\n";
+    const std::string more = remarks(row);
+    if (!more.empty()) text += wrap(fmt::format("  {}", printable(more)), kColumns, 2) + "\n";
   }
   text += "\n";
   for (const std::string& note : report.notes) text += labelled("note", printable(note, 400));
@@ -188,46 +125,6 @@ std::string render_text(const GateReport& report) {
                         printable(report.repeat, 4000));
   }
   return text + kUnverifiedNotice + "\n";
-}
-
-json to_json(const GateReport& report, bool inconclusive_passes) {
-  const auto difference = [](const GateDifference& one) {
-    return json{{"name", one.name}, {"baseline", one.baseline}, {"candidate", one.candidate}};
-  };
-  json rows = json::array();
-  for (const GateRow& row : rows_by_weight(report)) {
-    json object = {{"metric", row.tag},
-                   {"unit", row.unit},
-                   {"group", to_text(row.group)},
-                   {"baseline", or_null(row.baseline)},
-                   {"candidate", or_null(row.candidate)},
-                   {"n", row.n},
-                   {"margin", row.margin},
-                   {"verdict", to_text(row.verdict)},
-                   {"note", row.note},
-                   {"repeat", row.repeat}};
-    object["improvement"] = json();
-    if (row.improvement) {
-      object["improvement"] = {{"median", row.improvement->center},
-                               {"low", or_null(row.improvement->low)},
-                               {"high", or_null(row.improvement->high)},
-                               {"confidence", row.improvement->confidence}};
-    }
-    rows.push_back(std::move(object));
-  }
-  return {{"kind", "gate"},
-          {"notice", kUnverifiedNotice},
-          {"subject", report.subject},
-          {"method", report.method},
-          {"baseline", report.baseline},
-          {"candidate", report.candidate},
-          {"campaign", report.campaign},
-          {"differences", list_json(report.differences, difference)},
-          {"forbidding", list_json(report.forbidding, difference)},
-          {"rows", std::move(rows)},
-          {"notes", report.notes},
-          {"verdict", overall_word(report)},
-          {"exit_code", static_cast<int>(exit_code(report, inconclusive_passes))}};
 }
 
 }  // namespace
@@ -243,7 +140,7 @@ std::string render_gate(const GateReport& report, const std::string& format,
 
 std::string render_gate_error(const std::string& format, const Error& error) {
   const std::string what = error.what();
-  if (format == "markdown") return fmt::format("### Gate: error\n\n{}\n", markdown(what));
+  if (format == "markdown") return markdown_error(what);
   if (format == "junit") {
     return fmt::format(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"harness "

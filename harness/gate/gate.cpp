@@ -3,121 +3,63 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <set>
-#include <span>
+#include <nlohmann/json.hpp>
 
 #include "harness/base/error.hpp"
 #include "harness/base/text.hpp"
+#include "harness/compare/occasions.hpp"
 #include "harness/gate/differences.hpp"
+#include "harness/gate/judge_pairs.hpp"
 #include "harness/gate/sides.hpp"
 #include "harness/stats/stats.hpp"
 
 namespace harness {
 namespace {
 
+using nlohmann::json;
+
 constexpr const char* kQualityTarget = "quality target";
+constexpr const char* kLosses = "losses";
+constexpr const char* kAnchored = "anchor.";
+// Rounding grows from step to step: so many times the tolerance of the first one.
+constexpr double kLaterSteps = 10;
 
-std::vector<double> numbers(const std::map<std::int64_t, double>& values) {
-  std::vector<double> list;
-  for (const auto& [key, value] : values) list.push_back(value);
-  return list;
-}
-
-GateRow row_of(const GateColumn& column, const PairedMetric& values,
-               const MetricDecision& decision) {
-  GateRow row;
-  row.tag = column.metric.tag;
-  row.unit = column.unit;
-  row.group = column.metric.group;
-  row.direction = column.direction;
-  row.margin = column.metric.margin;
-  row.n = decision.pairs;
-  row.verdict = decision.verdict;
-  if (decision.improvement.center > 0) row.improvement = decision.improvement;
-  const auto center = [](std::span<const double> side) {
-    return side.empty() ? std::nullopt : std::optional(median(side));
-  };
-  row.baseline = center(values.base);
-  row.candidate = center(values.candidate);
-  return row;
-}
-
-/// The part that `decision` rests on.
-PairedMetric stretch_of(const PairedMetric& values, const MetricDecision& decision) {
-  const auto part = [&](const std::vector<double>& side) {
-    const auto first = side.begin() + static_cast<std::ptrdiff_t>(decision.first);
-    return std::vector<double>(first, first + static_cast<std::ptrdiff_t>(decision.pairs));
-  };
-  return {part(values.base), part(values.candidate), values.direction, values.margin};
-}
-
-/// How many pairs, from the first on, are whole in all columns.
-std::int64_t whole_pairs(const std::vector<GateColumn>& columns, GateReport& report) {
-  std::set<std::int64_t> all;
+void judge_hours(const Side& baseline, const Side& candidate,
+                 const std::vector<GateColumn>& columns, const GateOptions& options,
+                 GateReport& report) {
+  const std::string missing =
+      fmt::format("each side needs runs from {} hours; the baseline has {}, the candidate {}",
+                  kFewestHours, hours_text(baseline), hours_text(candidate));
   for (const GateColumn& column : columns) {
-    for (const auto& [pair, value] : column.baseline) all.insert(pair);
-    for (const auto& [pair, value] : column.candidate) all.insert(pair);
-  }
-  const auto whole = [&](std::int64_t pair) {
-    return std::all_of(columns.begin(), columns.end(), [&](const GateColumn& column) {
-      return column.baseline.contains(pair) && column.candidate.contains(pair);
-    });
-  };
-  std::int64_t pairs = 0;
-  while (whole(pairs + 1)) ++pairs;
-  for (const std::int64_t pair : all) {
-    if (pair > pairs + 1 && whole(pair)) {
-      throw Error(fmt::format("pair {}", pairs + 1), "is incomplete, but later pairs are complete",
-                  "a run of the campaign is missing: give all its files");
-    }
-  }
-  if (!all.empty() && *all.rbegin() > pairs) {
-    report.notes.push_back(fmt::format("pair {} is incomplete and left out", pairs + 1));
-  }
-  return pairs;
-}
-
-PairedMetric first_pairs(const GateColumn& column, std::int64_t pairs) {
-  PairedMetric metric{{}, {}, column.direction, column.metric.margin};
-  for (std::int64_t pair = 1; pair <= pairs; ++pair) {
-    metric.base.push_back(column.baseline.at(pair));
-    metric.candidate.push_back(column.candidate.at(pair));
-  }
-  return metric;
-}
-
-void judge_series(const std::vector<GateColumn>& columns, const GateOptions& options,
-                  GateReport& report) {
-  for (const GateColumn& column : columns) {
-    const PairedMetric metric{numbers(column.baseline), numbers(column.candidate), column.direction,
-                              column.metric.margin};
+    const UnpairedMetric metric{in_order(column.baseline), in_order(column.candidate),
+                                column.direction, column.metric.margin};
     for (const auto* side : {&metric.base, &metric.candidate}) {
       if (side->size() <= kMostUnpaired) continue;
       throw Error("gate",
-                  fmt::format("{} series on a side, {} are the most", side->size(), kMostUnpaired),
+                  fmt::format("{} hours on a side, {} are the most", side->size(), kMostUnpaired),
                   "give fewer");
     }
     const MetricDecision decision = decide_unpaired(metric, columns.size(), options);
-    report.rows.push_back(row_of(column, metric, decision));
-    if (report.rows.back().n >= kFewestSeries) continue;
-    report.rows.back().note =
-        fmt::format("{} series a side are needed, here are {} and {}", kFewestSeries,
-                    metric.base.size(), metric.candidate.size());
+    report.rows.push_back(row_of(column, metric.base, metric.candidate, decision));
+    if (report.rows.back().n < kFewestHours) report.rows.back().note = missing;
   }
 }
 
 /// Whether the candidate still learns what it is to learn.
 void judge_quality(const Side& baseline, const Side& candidate, GateReport& report) {
   const auto judged = [](const Result& run) {
-    return missed_target(run.status) || (run.quality && run.quality->passed.has_value());
+    return missed_quality(run) || (run.quality && run.quality->passed.has_value());
   };
-  std::size_t of_all = 0;
-  for (const Side* side : {&baseline, &candidate}) {
-    of_all += static_cast<std::size_t>(std::count_if(side->runs.begin(), side->runs.end(), judged));
-  }
-  if (of_all == 0) return;
-  if (of_all < baseline.runs.size() + candidate.runs.size()) {
+  const auto count = [&](const Side& side) {
+    return static_cast<std::size_t>(std::count_if(side.runs.begin(), side.runs.end(), judged));
+  };
+  const std::size_t before = count(baseline);
+  const std::size_t now = count(candidate);
+  if (before + now == 0) return;
+  // Of sides in lockstep one evaluation stands for all.
+  const bool all = before == baseline.runs.size() && now == candidate.runs.size();
+  const bool alike = baseline.runs.front().rules.lockstep && now > 0 && before > 0;
+  if (!all && !alike) {
     throw Error("gate", "some runs checked their quality, others did not",
                 "measure all of them with the quality check");
   }
@@ -128,10 +70,93 @@ void judge_quality(const Side& baseline, const Side& candidate, GateReport& repo
   row.tag = kQualityTarget;
   row.group = GateGroup::kQuality;
   row.direction = first.quality.direction;
-  row.n = candidate.runs.size();
+  row.n = now;
   row.verdict = missed > 0 ? Verdict::kRegressed : Verdict::kSame;
   row.note = fmt::format("{}: {} of {} runs of the candidate met their target",
                          printable(first.quality.metric, 60), row.n - missed, row.n);
+  report.rows.push_back(std::move(row));
+}
+
+/// The times of the clusters, and what else is judged from the results.
+std::vector<GateColumn> columns_of(const Side& baseline, const Side& candidate,
+                                   const LockstepColumns& times,
+                                   const std::vector<GatedMetric>& metrics) {
+  std::vector<GateColumn> columns = times.columns(metrics);
+  std::vector<GatedMetric> others = metrics;
+  std::erase_if(others, [](const GatedMetric& metric) { return LockstepColumns::has(metric.tag); });
+  for (GateColumn& column : gate_columns(baseline, candidate, others, true)) {
+    columns.push_back(std::move(column));
+  }
+  return columns;
+}
+
+/// An anchor is there to raise an alarm; nothing waits for it.
+void add_anchor(std::vector<GateColumn> columns, std::vector<GateColumn>& all) {
+  for (GateColumn& column : columns) {
+    column.metric.tag = kAnchored + column.metric.tag;
+    column.metric.alarm_only = true;
+    all.push_back(std::move(column));
+  }
+}
+
+std::vector<GateColumn> lockstep_columns(const Side& baseline, const Side& candidate,
+                                         const LockstepNumbers& lockstep, const GateRules& rules,
+                                         GateReport& report) {
+  std::vector<GateColumn> columns =
+      columns_of(baseline, candidate, lockstep.to_baseline, rules.lockstep.metrics);
+  if (lockstep.anchor == nullptr) return columns;
+  const Side& anchor = *lockstep.anchor;
+  GateReport beside;
+  check_gate_sides(anchor, candidate, rules.allow_debug, beside);
+  refuse_missed(anchor);
+  find_differences(anchor.runs.front(), candidate.runs.front(), true, beside);
+  if (beside.forbidding.empty()) {
+    add_anchor(columns_of(anchor, candidate, lockstep.to_anchor, rules.lockstep.anchor_metrics),
+               columns);
+  } else {
+    report.notes.push_back(
+        fmt::format("the anchor cannot be compared ({} differs), so creep is not looked for: "
+                    "choose a newer one",
+                    printable(beside.forbidding.front().name, 60)));
+  }
+  return columns;
+}
+
+/// Equal bits settle it. Other bits are a regression where nothing differs that could explain them.
+void judge_losses(const LossComparison& losses, const Result& baseline, const Result& candidate,
+                  const GateRules& rules, GateReport& report) {
+  if (losses.steps == 0 && losses.told_alike) return;
+  if (baseline.seeds.run != candidate.seeds.run) {
+    report.notes.push_back("the losses are not compared: the sides drew different seeds (--seed)");
+    return;
+  }
+  GateRow row;
+  row.tag = kLosses;
+  row.group = GateGroup::kQuality;
+  row.n = losses.steps;
+  const double tolerance = rules.lockstep.loss_tolerance;
+  const double later_tolerance = kLaterSteps * tolerance;
+  const bool same_build =
+      baseline.system.value("build", json()) == candidate.system.value("build", json());
+  const bool same_program =
+      same_build && report.differences.empty() && !baseline.identity.git_dirty;
+  if (!losses.told_alike) {
+    row.verdict = Verdict::kInconclusive;
+    row.note = "the sides tell losses of other names, which cannot be compared";
+  } else if (losses.equal == losses.steps) {
+    row.verdict = Verdict::kSame;
+    row.note = fmt::format("the same to the last bit in all {} steps", losses.steps);
+  } else if (same_program) {
+    row.verdict = Verdict::kRegressed;
+    row.note = fmt::format("the same program with the same settings gives others in {} of {} steps",
+                           losses.steps - losses.equal, losses.steps);
+  } else {
+    const bool near = losses.first_step <= tolerance && losses.any_step <= later_tolerance;
+    row.verdict = near ? Verdict::kSame : Verdict::kRegressed;
+    row.note = fmt::format(
+        "differ by up to {:.2g} in the first step and {:.2g} later; {:g} and {:g} are allowed",
+        losses.first_step, losses.any_step, tolerance, later_tolerance);
+  }
   report.rows.push_back(std::move(row));
 }
 
@@ -149,80 +174,86 @@ void note_mistrust(const Side& side, GateReport& report) {
 
 }  // namespace
 
-CampaignDecision judge_pairs(const std::vector<GateColumn>& columns, const GateOptions& options,
-                             GateReport& report) {
-  const std::int64_t pairs = whole_pairs(columns, report);
-  std::vector<PairedMetric> metrics;
-  for (const GateColumn& column : columns) metrics.push_back(first_pairs(column, pairs));
-  CampaignDecision decision = decide(metrics, options);
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    const MetricDecision& found = decision.metrics[i];
-    GateRow row = row_of(columns[i], stretch_of(metrics[i], found), found);
-    if (!decision.finished) {
-      row.note = fmt::format("ended after {}, {} were needed for the next look",
-                             format_count(pairs, "pair"), decision.pairs_wanted);
-    } else if (row.verdict == Verdict::kInconclusive) {
-      row.note = fmt::format(
-          "too noisy for {} fresh pairs and this margin: more --pairs, a --pause or a quieter "
-          "machine",
-          found.pairs);
-    }
-    report.rows.push_back(std::move(row));
-  }
-  const std::int64_t used =
-      decision.finished ? static_cast<std::int64_t>(decision.pairs_wanted) : pairs;
-  report.method = fmt::format(
-      "{} of runs in turn (ABBA); the first ones explore, only the later ones decide; sign-test "
-      "intervals of the median ratio, {:g} % confidence for {} together",
-      format_count(used, "pair"), options.confidence * 100,
-      format_count(std::ssize(columns), "metric"));
-  return decision;
-}
-
 GateReport gate_results(const Side& baseline, const Side& candidate, const GateRules& rules,
-                        CampaignDecision* decision) {
+                        const std::optional<GatePlan>& plan, CampaignDecision* decision,
+                        const LockstepNumbers* lockstep) {
   GateReport report;
   report.baseline = baseline.name;
   report.candidate = candidate.name;
-  check_gate_sides(baseline, candidate, report);
+  check_gate_sides(baseline, candidate, rules.allow_debug, report);
+  refuse_missed(baseline);
   const Result& first = baseline.runs.front();
   const bool paired = of_one_campaign(baseline, candidate);
+  report.workload = first.rules.workload;
   report.subject = fmt::format("{} {}, tier {}", printable(first.rules.workload, 60),
                                printable(first.rules.version, 32), printable(first.rules.tier, 40));
   if (paired) report.campaign = first.identity.campaign->id;
   find_differences(first, candidate.runs.front(), paired, report);
-  if (!report.forbidding.empty()) return report;
+  if (!report.forbidding.empty()) {
+    // Whatever cannot be compared, a candidate that missed its target is no new baseline.
+    const bool missed = std::any_of(candidate.runs.begin(), candidate.runs.end(), missed_quality);
+    if (missed && rules_alone_forbid(report)) judge_quality(baseline, candidate, report);
+    return report;
+  }
+  if (first.rules.lockstep && lockstep == nullptr) {
+    throw Error(printable(baseline.name),
+                "its runs stepped in lockstep, and are judged as they run",
+                "run the campaign again: harness gate --ab-base ... --ab-cand ...",
+                ExitCode::kInconclusive);
+  }
   const std::vector<GateColumn> columns =
-      gate_columns(baseline, candidate, rules.of(first), paired);
+      lockstep != nullptr ? lockstep_columns(baseline, candidate, *lockstep, rules, report)
+                          : gate_columns(baseline, candidate, rules.of(first), paired);
   if (columns.empty()) throw Error("gate", "there is no metric to judge", "see rules/gate.json");
   if (paired) {
-    const CampaignDecision found = judge_pairs(columns, rules.options, report);
+    const CampaignDecision found =
+        judge_pairs(columns, plan, rules.options, report, first.rules.lockstep);
     if (decision != nullptr) *decision = found;
   } else {
-    judge_series(columns, rules.options, report);
+    judge_hours(baseline, candidate, columns, rules.options, report);
+    report.alarm_error = rules.options.alarm;
+    report.same_error = rules.options.alarm;
     report.method = fmt::format(
-        "series not run in turn, judged by the spread between them (Hodges and Lehmann's shift, "
-        "Mann "
-        "and Whitney's exact bounds); {:g} % confidence for {} together, provided that each side's "
-        "series are from different hours",
-        rules.options.confidence * 100, format_count(std::ssize(columns), "metric"));
+        "runs that did not take turns, judged by the spread between their hours (Hodges and "
+        "Lehmann's shift, Mann and Whitney's exact bounds); runs of one series, and of series that "
+        "began within an hour, count once; {:g} % confidence for {} together",
+        (1 - rules.options.alarm) * 100, format_count(std::ssize(columns), "metric"));
   }
   judge_quality(baseline, candidate, report);
+  if (lockstep != nullptr) {
+    judge_losses(lockstep->to_baseline.losses(), first, candidate.runs.front(), rules, report);
+  }
   note_mistrust(baseline, report);
   note_mistrust(candidate, report);
   return report;
 }
 
+CampaignDecision gate_times(const LockstepNumbers& lockstep, const GateRules& rules,
+                            const GatePlan& plan, GateReport& report) {
+  const LockstepColumns& times = lockstep.to_baseline;
+  report.subject = printable(times.baseline(), 60) + " against " + printable(times.candidate(), 60);
+  std::vector<GateColumn> columns = times.columns(rules.lockstep.metrics);
+  if (lockstep.anchor != nullptr) {
+    add_anchor(lockstep.to_anchor.columns(rules.lockstep.anchor_metrics), columns);
+  }
+  if (columns.empty()) throw Error("gate", "there is no metric to judge", "see rules/gate.json");
+  return judge_pairs(columns, plan, rules.options, report, true);
+}
+
 void keep_rows(GateReport& report, const std::vector<std::string>& tags) {
   if (tags.empty() || report.rows.empty()) return;
   std::vector<std::string> known;
-  for (const GateRow& row : report.rows) known.push_back(row.tag);
+  for (const GateRow& row : report.rows) {
+    if (row.margin > 0) known.push_back(row.tag);
+  }
+  // What has no margin stays in any case; where that is all, nothing was measured.
+  if (known.empty()) return;
   for (const std::string& tag : tags) {
     if (std::find(known.begin(), known.end(), tag) != known.end()) continue;
     throw Error("--metric '" + printable(tag) + "'", "was not judged", did_you_mean(tag, known));
   }
   std::erase_if(report.rows, [&](const GateRow& row) {
-    return row.tag != kQualityTarget && std::find(tags.begin(), tags.end(), row.tag) == tags.end();
+    return row.margin > 0 && std::find(tags.begin(), tags.end(), row.tag) == tags.end();
   });
 }
 

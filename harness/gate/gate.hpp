@@ -7,23 +7,26 @@
 #include <vector>
 
 #include "harness/compare/side.hpp"
+#include "harness/gate/lockstep_columns.hpp"
 #include "harness/gate/report.hpp"
 #include "harness/gate/rules.hpp"
 #include "harness/gate/values.hpp"
 
 namespace harness {
 
-/// Judges columns whose keys are pairs, and adds their rows. Pairs count up to the first incomplete
-/// one. Throws Error when a complete one follows it. The decision says whether more pairs would
-/// help.
-CampaignDecision judge_pairs(const std::vector<GateColumn>& columns, const GateOptions& options,
-                             GateReport& report);
-
-/// Judges results: by pairs if all runs belong to one campaign, else by the spread between series.
+/// Judges results: by pairs if all runs belong to one campaign, else by the spread between hours.
 /// If the sides cannot be compared, the report says why. Throws Error as check_gate_sides() and
-/// gate_columns() do. `decision`, if given, gets the state of the campaign.
+/// gate_columns() do. `plan` as for judge_pairs(). `decision`, if given, gets the state of the
+/// campaign. `lockstep`, if given, has the times and losses of its clusters: they are judged in
+/// place of the times in the results.
 GateReport gate_results(const Side& baseline, const Side& candidate, const GateRules& rules,
-                        CampaignDecision* decision = nullptr);
+                        const std::optional<GatePlan>& plan = std::nullopt,
+                        CampaignDecision* decision = nullptr,
+                        const LockstepNumbers* lockstep = nullptr);
+
+/// The same of sides in lockstep that leave no results: times alone.
+CampaignDecision gate_times(const LockstepNumbers& lockstep, const GateRules& rules,
+                            const GatePlan& plan, GateReport& report);
 
 /// Keeps only the rows of `tags` and of the quality target. The verdicts still come from judging
 /// all metrics together. Throws Error for a tag without a row.

@@ -1,5 +1,7 @@
 #include "harness/gate/report.hpp"
 
+#include "harness/gate/differences.hpp"
+
 #include <algorithm>
 
 namespace harness {
@@ -36,14 +38,39 @@ const char* to_text(GateGroup group) {
   return "quality";
 }
 
+bool is_open(const GateRow& row) {
+  return row.verdict == Verdict::kInconclusive && !row.alarm_only;
+}
+
+bool more_would_tell(const GateReport& report) {
+  return report.forbidding.empty() && exit_code(report, false) == ExitCode::kInconclusive &&
+         std::any_of(report.rows.begin(), report.rows.end(),
+                     [](const GateRow& row) { return is_open(row) && row.slow; });
+}
+
+bool rules_alone_forbid(const GateReport& report) {
+  const bool regressed =
+      std::any_of(report.rows.begin(), report.rows.end(),
+                  [](const GateRow& row) { return row.verdict == Verdict::kRegressed; });
+  return !report.forbidding.empty() && !regressed &&
+         std::all_of(report.forbidding.begin(), report.forbidding.end(),
+                     [](const GateDifference& one) { return one.name == kRulesDiffer; });
+}
+
 std::string verdict_word(const GateRow& row) {
+  if (row.alarm_only && row.verdict == Verdict::kInconclusive) return "no alarm";
   const bool better = row.verdict == Verdict::kFaster && row.group != GateGroup::kPerformance;
   return better ? "better" : to_text(row.verdict);
 }
 
 std::string overall_word(const GateReport& report) {
-  if (!report.forbidding.empty()) return "not comparable";
+  if (!report.forbidding.empty()) return report.rules_accepted ? "new baseline" : "not comparable";
   return report.rows.empty() ? "nothing to compare" : to_text(overall(report));
+}
+
+std::optional<GateRow> deciding_row(const GateReport& report) {
+  if (!report.forbidding.empty() || report.rows.empty()) return std::nullopt;
+  return rows_by_weight(report).front();
 }
 
 std::vector<GateRow> rows_by_weight(const GateReport& report) {
@@ -53,7 +80,7 @@ std::vector<GateRow> rows_by_weight(const GateReport& report) {
       case Verdict::kRegressed:
         return 0;
       case Verdict::kInconclusive:
-        return 1;
+        return row.alarm_only ? 3 : 1;
       default:
         return 2;
     }
@@ -64,7 +91,9 @@ std::vector<GateRow> rows_by_weight(const GateReport& report) {
 }
 
 ExitCode exit_code(const GateReport& report, bool inconclusive_passes) {
-  if (!report.forbidding.empty()) return ExitCode::kInconclusive;
+  if (!report.forbidding.empty()) {
+    return report.rules_accepted ? ExitCode::kOk : ExitCode::kInconclusive;
+  }
   // Green must mean that something was compared.
   if (report.rows.empty()) return ExitCode::kUsage;
   switch (overall(report)) {

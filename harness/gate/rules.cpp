@@ -7,6 +7,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/files.hpp"
+#include "harness/base/hash.hpp"
 #include "harness/base/json_reader.hpp"
 #include "harness/base/text.hpp"
 #include "harness/result/schema.hpp"
@@ -31,7 +32,8 @@ std::vector<GatedMetric> metrics_from(const json& list, const std::string& file)
   for (const json& item : list) {
     metrics.push_back({item.at("tag"), item.at("margin"),
                        group_from(item.value("group", "performance")),
-                       item.value("when_present", false)});
+                       item.value("when_present", false), item.value("exact", false),
+                       item.value("alarm_only", false)});
     if (tags.insert(metrics.back().tag).second) continue;
     throw Error(file, "names " + metrics.back().tag + " twice", kAdvice);
   }
@@ -52,7 +54,8 @@ std::vector<GatedMetric> GateRules::of(const Result& run) const {
 GateRules load_gate_rules(const std::filesystem::path& home) {
   const std::filesystem::path path = home / "rules" / "gate.json";
   const std::string file = printable(path.string());
-  const json document = parse_json(read_file(path, kLargestFile), path.string());
+  const std::string text = read_file(path, kLargestFile);
+  const json document = parse_json(text, path.string());
   const std::vector<SchemaProblem> problems =
       validate_schema(document, home / "rules" / "gate.schema.json");
   if (!problems.empty()) {
@@ -64,12 +67,27 @@ GateRules load_gate_rules(const std::filesystem::path& home) {
   }
   GateRules rules;
   rules.version = document.at("version");
-  rules.options = {document.at("confidence"), document.at("most_pairs")};
+  rules.sha256 = sha256_hex(text);
+  rules.options = {document.at("false_alarm"), document.at("false_same"),
+                   document.at("most_clusters")};
   rules.metrics = metrics_from(document.at("metrics"), file);
   rules.command_metric = metrics_from(json::array({document.at("command_metric")}), file).front();
   for (const auto& [name, list] : document.at("workloads").items()) {
     rules.workloads.emplace(name, metrics_from(list, file));
   }
+  const json& lockstep = document.at("lockstep");
+  const json& anchor = lockstep.at("anchor");
+  rules.lockstep = {metrics_from(lockstep.at("metrics"), file),
+                    lockstep.at("budget_minutes"),
+                    lockstep.at("budgets"),
+                    metrics_from(anchor.at("metrics"), file),
+                    anchor.at("budget_minutes"),
+                    anchor.at("budgets"),
+                    lockstep.at("loss_tolerance")};
+  const json& convergence = document.at("convergence");
+  rules.convergence = {convergence.at("epochs_margin"),  convergence.at("seconds_margin"),
+                       convergence.at("fewest_seeds"),   convergence.at("most_seeds"),
+                       convergence.at("budget_minutes"), convergence.at("budgets")};
   return rules;
 }
 

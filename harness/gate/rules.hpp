@@ -20,14 +20,45 @@ struct GatedMetric {
   double margin = 0.015;
   GateGroup group = GateGroup::kPerformance;
   bool when_present = false;  ///< no failure where neither side has it
+  bool exact = false;         ///< the same in every run of one program: ClusterMetric::exact
+  bool alarm_only = false;    ///< no verdict waits for it: ClusterMetric::alarm_only
+};
+
+/// Of sides in lockstep.
+struct LockstepRules {
+  /// time.unit, time.total (all timed steps together), time.start (until a side is ready), and what
+  /// else stands in the results.
+  std::vector<GatedMetric> metrics{};
+  double budget_minutes = 10;
+  std::map<std::string, double> budgets{};  ///< of workloads, in its place
+  /// The candidate against an anchor, with wider margins: alarms alone.
+  std::vector<GatedMetric> anchor_metrics{};
+  double anchor_budget_minutes = 15;  ///< of campaigns with three sides
+  std::map<std::string, double> anchor_budgets{};
+  /// Losses of the first step may differ by this share where settings or programs do.
+  double loss_tolerance = 0.01;
+};
+
+/// Of whole trainings to a target, paired by seed.
+struct ConvergenceRules {
+  double epochs_margin = 0.15;  ///< shares
+  double seconds_margin = 0.15;
+  std::size_t fewest_seeds = 6;
+  std::size_t most_seeds = 12;
+  double budget_minutes = 60;
+  std::map<std::string, double> budgets{};  ///< of workloads, in its place
 };
 
 struct GateRules {
   std::string version{};
+  std::string sha256{};  ///< of the file
   GateOptions options{};
   std::vector<GatedMetric> metrics{};
   GatedMetric command_metric{};  ///< wall time
   std::map<std::string, std::vector<GatedMetric>> workloads{};
+  LockstepRules lockstep{};
+  ConvergenceRules convergence{};
+  bool allow_debug = false;  ///< by the command line: builds that are slow on purpose are judged
 
   /// Those of runs like this one. Throws Error for a scenario that there is none of.
   std::vector<GatedMetric> of(const Result& run) const;

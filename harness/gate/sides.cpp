@@ -9,6 +9,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/text.hpp"
 #include "harness/compare/set_up.hpp"
+#include "harness/system/doctor.hpp"
 
 namespace harness {
 namespace {
@@ -19,11 +20,16 @@ namespace {
               code);
 }
 
-void check_run(const std::string& side, const Result& run) {
+void check_run(const std::string& side, const Result& run, bool allow_debug) {
   if (run.status.state == RunState::kDryRun) {
     refuse(side, run, "a dry run is no measurement", "leave it out", ExitCode::kInconclusive);
   }
   if (was_stopped(run.status)) refuse(side, run, "was stopped before its end", "measure it again");
+  const std::string slow = slow_build(run.system);
+  if (!slow.empty() && !allow_debug) {
+    refuse(side, run, "comes from a build that is not for measuring: " + slow,
+           "build with cmake --preset release, or take it as it is: --allow-debug");
+  }
   if (run.status.state == RunState::kInvalid && !missed_quality(run)) {
     const std::vector<Violation>& violations = run.status.violations;
     const std::string rule = violations.empty() ? "unnamed"
@@ -82,12 +88,13 @@ bool missed_quality(const Result& run) {
                      [](const Violation& violation) { return violation.rule == "quality-target"; });
 }
 
-void check_gate_sides(const Side& baseline, const Side& candidate, GateReport& report) {
+void check_gate_sides(const Side& baseline, const Side& candidate, bool allow_debug,
+                      GateReport& report) {
   std::set<std::string> uuids;
   for (const Side* side : {&baseline, &candidate}) {
     if (side->runs.empty()) throw Error(printable(side->name), "holds no result of a run");
     for (const Result& run : side->runs) {
-      check_run(side->name, run);
+      check_run(side->name, run, allow_debug);
       if (!uuids.insert(run.identity.uuid).second) {
         refuse(side->name, run, "is there twice", "a run cannot be compared with itself",
                ExitCode::kInconclusive);
@@ -96,6 +103,9 @@ void check_gate_sides(const Side& baseline, const Side& candidate, GateReport& r
     }
   }
   check_campaigns(baseline, candidate);
+}
+
+void refuse_missed(const Side& baseline) {
   for (const Result& run : baseline.runs) {
     if (!missed_quality(run)) continue;
     refuse(baseline.name, run, "missed its quality target", "a wrong model cannot be the baseline");

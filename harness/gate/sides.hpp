@@ -10,10 +10,14 @@ namespace harness {
 /// Whether the run missed its quality target and kept all other rules.
 bool missed_quality(const Result& run);
 
-/// Throws Error for a side without runs, for a run that was stopped or broke its rules, and for a
-/// baseline that missed its quality target. The exit code is that of "not comparable" for dry runs,
-/// a run given twice, and exchanged sides of a campaign. Runs of one side with several set-ups are
-/// added to what forbids the comparison.
-void check_gate_sides(const Side& baseline, const Side& candidate, GateReport& report);
+/// Throws Error for a side without runs, for a run that was stopped or broke its rules, for one of
+/// a debug or sanitizer build unless `allow_debug`. The exit code is that of "not comparable" for
+/// dry runs, a run given twice, and exchanged sides of a campaign. Runs of one side with several
+/// set-ups are added to what forbids the comparison.
+void check_gate_sides(const Side& baseline, const Side& candidate, bool allow_debug,
+                      GateReport& report);
+
+/// Throws Error for a baseline of which a run missed its quality target.
+void refuse_missed(const Side& baseline);
 
 }  // namespace harness

@@ -7,6 +7,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/text.hpp"
+#include "harness/compare/occasions.hpp"
 #include "harness/stats/stats.hpp"
 
 namespace harness {
@@ -54,17 +55,14 @@ void check_reading(const Result& run, const Reading& reading, const GateColumn& 
   }
 }
 
-/// The key of each run of a side: its pair, or its series in order of appearance.
+/// The key of each run of a side: its pair, or its hour.
 std::vector<std::int64_t> keys_of(const Side& side, bool paired) {
   std::vector<std::int64_t> keys;
-  std::map<std::string, std::int64_t> series;
-  for (const Result& run : side.runs) {
-    if (paired) {
-      keys.push_back(run.identity.campaign->pair);
-    } else {
-      keys.push_back(series.emplace(run.identity.series_id, std::ssize(series)).first->second);
-    }
+  if (paired) {
+    for (const Result& run : side.runs) keys.push_back(run.identity.campaign->pair);
+    return keys;
   }
+  for (const std::size_t hour : hours_of(side)) keys.push_back(static_cast<std::int64_t>(hour));
   return keys;
 }
 
@@ -90,6 +88,12 @@ std::map<std::int64_t, double> values_of(const Side& side, bool paired, GateColu
 }
 
 }  // namespace
+
+std::vector<double> in_order(const std::map<std::int64_t, double>& side) {
+  std::vector<double> values;
+  for (const auto& [key, value] : side) values.push_back(value);
+  return values;
+}
 
 bool of_one_campaign(const Side& baseline, const Side& candidate) {
   const std::optional<CampaignPlace>& first = baseline.runs.front().identity.campaign;

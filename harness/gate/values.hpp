@@ -12,14 +12,20 @@
 
 namespace harness {
 
-/// One metric on both sides. The keys are pairs of a campaign, or 0, 1, ... for one series each.
+/// One metric on both sides. The keys are pairs of a campaign, or 0, 1, ... for the hours
+/// of a side (compare/occasions), each one cluster.
 struct GateColumn {
   GatedMetric metric{};
   std::string unit{};
   Direction direction = Direction::kLower;
   std::map<std::int64_t, double> baseline{};
   std::map<std::int64_t, double> candidate{};
+  /// How many times better the candidate was, by key; empty: the ratio of the two values.
+  std::map<std::int64_t, double> improvements{};
 };
+
+/// The values of one side, by key.
+std::vector<double> in_order(const std::map<std::int64_t, double>& side);
 
 /// Whether all runs belong to one campaign, each given on the side it was measured for.
 bool of_one_campaign(const Side& baseline, const Side& candidate);

@@ -7,6 +7,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/text.hpp"
 #include "harness/check/judgement.hpp"
+#include "harness/measure/cost_report.hpp"
 #include "harness/measure/peak_schedule.hpp"
 #include "harness/measure/progress.hpp"
 #include "harness/measure/samples_file.hpp"
@@ -29,30 +30,10 @@ namespace {
 
 using nlohmann::json;
 
-std::optional<CostReport> report_cost(const Cost& cost, const Result& result) {
-  CostReport report;
-  report.cost = cost;
+std::optional<double> median_step(const Result& result) {
   const Metric* steps = find_metric(result.metrics, "time.step");
-  if (steps == nullptr || !steps->summary.median || steps->summary.median->center <= 0) {
-    report.reason = "no timed step";
-    return report;
-  }
-  if (cost.step_flops <= 0) {
-    report.reason = "counted in bytes, not in FLOPs";
-    return report;
-  }
-  report.achieved_flops_per_second = cost.step_flops / steps->summary.median->center;
-  const auto peak = std::find_if(result.peaks.begin(), result.peaks.end(), [&](const Peak& item) {
-    return item.tag == "fma." + cost.precision;
-  });
-  if (peak == result.peaks.end()) {
-    report.reason = "no peak was measured for " + cost.precision;
-  } else if (!peak->value) {
-    report.reason = "the peak for " + cost.precision + " is missing: " + peak->reason;
-  } else {
-    report.utilisation = *report.achieved_flops_per_second / peak->value->center;
-  }
-  return report;
+  if (steps == nullptr || !steps->summary.median) return std::nullopt;
+  return steps->summary.median->center;
 }
 
 Memory report_memory(const RunRecord& record) {
@@ -214,6 +195,7 @@ Result measure(RunPlan& plan, const MeasureTask& task) {
   result.identity.campaign = task.campaign;
   result.rules = refer_to(plan.rules, plan.tier_name, plan.departures);
   result.rules.scenario = plan.scenario->info().name;
+  result.rules.lockstep = task.orders != nullptr;
   result.settings = {plan.requested, plan.effective};
   result.kernels = plan.context.kernels;
   result.seeds = plan.context.seeds;
@@ -240,6 +222,11 @@ Result measure(RunPlan& plan, const MeasureTask& task) {
     options.resume_from = session->resume_from();
     observers.insert(observers.end(), {&*session, &session->log()});
   }
+  if (task.orders != nullptr) {
+    hooks.orders = task.orders;
+    hooks.between_steps = {};                          // others are waiting for their turns
+    observers.insert(observers.begin(), task.orders);  // it answers before others write
+  }
   std::unique_ptr<StepRecorder> recorder;
   std::optional<CountingRecorder> counting;
   if (task.recording != nullptr) {
@@ -251,6 +238,7 @@ Result measure(RunPlan& plan, const MeasureTask& task) {
   }
   const RunRecord record = plan.scenario->run(*workload, plan.context, options, hooks, observers);
   tell_failure(record.stop, record.stop_detail);
+  if (task.orders != nullptr) task.orders->end(record.stop_detail);
 
   if (recorder) {
     if (record.recording_broke_off) counting->forget_last_step();
@@ -273,7 +261,7 @@ Result measure(RunPlan& plan, const MeasureTask& task) {
   result.preparation = record.preparation;
   result.system["software"] = facts.software;
   result.memory = report_memory(record);
-  if (facts.cost) result.cost = report_cost(*facts.cost, result);
+  if (facts.cost) result.cost = report_cost(*facts.cost, median_step(result), result.peaks);
   if (record.quality)
     result.quality = report_quality(*record.quality, plan.quality_target, record.steps);
   judge(result, plan, record, task.recording != nullptr);

@@ -11,6 +11,7 @@
 #include "harness/measure/saved_run.hpp"
 #include "harness/plan/plan.hpp"
 #include "harness/result/result.hpp"
+#include "harness/scenario/orders.hpp"
 
 namespace harness {
 
@@ -22,6 +23,8 @@ struct MeasureTask {
   std::optional<SavedRun> saved_run{};      ///< of this run, to go on from
   std::function<void()> state_saved{};      ///< called after the first saved state; may be empty
   std::optional<CampaignPlace> campaign{};  ///< that the run is a part of
+  /// Not null: it says when to step and when the run is over.
+  StepOrders* orders = nullptr;
   /// Not null: every other step is recorded, and quality is not evaluated; goes there.
   Recording* recording = nullptr;
 };

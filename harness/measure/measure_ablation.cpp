@@ -3,73 +3,175 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "harness/base/error.hpp"
+#include "harness/base/print.hpp"
 #include "harness/base/text.hpp"
 #include "harness/check/judgement.hpp"
+#include "harness/measure/ablation_clusters.hpp"
+#include "harness/measure/ablation_sides.hpp"
+#include "harness/measure/cost_report.hpp"
 #include "harness/measure/identity.hpp"
-#include "harness/measure/progress.hpp"
+#include "harness/measure/memory_groups.hpp"
 #include "harness/measure/samples_file.hpp"
 #include "harness/measure/stop_notice.hpp"
 #include "harness/result/ablation_json.hpp"
-#include "harness/scenario/turns.hpp"
 #include "harness/system/affinity.hpp"
 #include "harness/system/capture.hpp"
 #include "harness/system/environment.hpp"
 #include "harness/system/interrupt.hpp"
 #include "harness/system/memory_limit.hpp"
-#include "harness/system/page_cache.hpp"
 #include "harness/workload/ablation_rules.hpp"
 
 namespace harness {
 namespace {
 
-using Workloads = std::vector<std::unique_ptr<Workload>>;
+namespace fs = std::filesystem;
+using Groups = std::vector<std::vector<std::size_t>>;
 
-void refuse_if_too_large(const AblationPlan& plan, const Workloads& workloads) {
-  std::vector<MemoryNeed> needs;
-  for (std::size_t i = 0; i < workloads.size(); ++i) {
-    const WorkloadContext& context = plan.variants[i].plan.context;
-    const Description described = workloads[i]->describe(context);
-    needs.push_back({context.allocator, described.resident_bytes, described.peak_bytes});
-  }
-  const double needed = interleaved_memory(needs);
-  const std::optional<long long> available = available_memory().bytes;
-  if (!available || needed <= static_cast<double>(*available)) return;
-  throw Error(fmt::format("{} at --batch-size {}", format_count(std::ssize(workloads), "variant"),
-                          plan.variants.front().plan.context.batch_size),
-              fmt::format("need about {} of memory together, {} are available",
-                          format_quantity(needed, "B"),
-                          format_quantity(static_cast<double>(*available), "B")),
-              "measure fewer at a time with --variants, or a smaller batch");
-}
-
-Memory report_memory(const std::optional<double>& peak_bytes) {
-  if (!peak_bytes) return {std::nullopt, "none", "this workload has no allocator of its own"};
-  return {peak_bytes, "the workload's allocator counters during its turns, less what others hold",
-          ""};
-}
-
-void fill_variants(Ablation& ablation, const AblationPlan& plan, const AblationRecord& record) {
-  const std::int64_t steps = (plan.warmup_rounds + plan.rounds) * plan.steps_per_turn;
-  std::vector<std::string> builds_on;
-  for (std::size_t i = 0; i < plan.variants.size(); ++i) {
-    const VariantPlan& planned = plan.variants[i];
-    const VariantRecord& measured = record.variants[i];
-    Variant& variant = ablation.variants.emplace_back();
-    variant.name = planned.name;
-    variant.summary = planned.summary;
-    variant.settings = variant_settings_of(planned.plan);
-    variant.memory = report_memory(measured.peak_bytes);
-    if (measured.quality) {
-      variant.quality = report_quality(*measured.quality, planned.plan.quality_target, steps);
+/// Logs and results of the sides. What a side failed over stays there for people.
+class WorkFolder {
+ public:
+  explicit WorkFolder(const std::string& name) {
+    path_ = fs::temp_directory_path() / ("harness-ablation-" + name);
+    std::error_code why;
+    if (!fs::create_directory(path_, why)) {
+      throw Error(printable(path_.string()), "cannot be made: " + why.message(),
+                  "TMPDIR names another folder for temporary files");
     }
-    variant.turns = measured.turns;
-    builds_on.push_back(planned.builds_on);
+  }
+  ~WorkFolder() {
+    if (keep_) return;
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  WorkFolder(const WorkFolder&) = delete;
+  WorkFolder& operator=(const WorkFolder&) = delete;
+
+  const fs::path& path() const { return path_; }
+  void keep() { keep_ = true; }
+
+ private:
+  fs::path path_;
+  bool keep_ = false;
+};
+
+/// Of each process: libraries, threads and what an estimate leaves out.
+constexpr double kProcessBytes = 0.5 * (1 << 30);
+/// Of the memory that is available: the rest is for buffers of this process, and for others.
+constexpr double kUsableShare = 0.9;
+
+/// Bytes at most of each variant by its workload's estimate; nobody knows a peer, which is taken
+/// for as large as the largest of them.
+std::vector<double> memory_needs(const AblationPlan& plan) {
+  std::vector<double> needs;
+  for (const VariantPlan& variant : plan.variants) {
+    const std::unique_ptr<Workload> workload = variant.plan.workload->create();
+    needs.push_back(workload->describe(variant.plan.context).peak_bytes);
+  }
+  needs.resize(needs.size() + plan.peers.size(), *std::max_element(needs.begin(), needs.end()));
+  return needs;
+}
+
+Groups choose_groups(const AblationPlan& plan, const std::optional<double>& limit) {
+  const std::vector<double> needs = memory_needs(plan);
+  std::optional<double> available = limit;
+  if (!available) {
+    if (const auto bytes = available_memory().bytes) {
+      available = std::max(0.0, kUsableShare * static_cast<double>(*bytes) -
+                                    kProcessBytes * static_cast<double>(needs.size()));
+    }
+  }
+  double together = 0;
+  for (const double need : needs) together += need;
+  Groups groups = memory_groups(needs, available.value_or(together));
+  if (!groups.empty()) return groups;
+  const double most = *std::max_element(needs.begin() + (needs.size() > 1 ? 1 : 0), needs.end());
+  throw Error(
+      fmt::format("--batch-size {}", plan.variants.front().plan.context.batch_size),
+      fmt::format("a variant and the first one need about {} of memory together, {} are available",
+                  format_quantity(needs.front() + (needs.size() > 1 ? most : 0), "B"),
+                  format_quantity(*available, "B")),
+      "use a smaller batch or a machine with more memory");
+}
+
+/// A line for each group, and how they are compared.
+std::vector<std::string> groups_notes(const Groups& groups, const Ablation& ablation) {
+  std::vector<std::string> notes;
+  if (groups.size() == 1) return notes;
+  for (std::size_t k = 0; k < groups.size(); ++k) {
+    std::vector<std::string> names;
+    for (const std::size_t i : groups[k]) names.push_back(ablation.variants[i].name);
+    notes.push_back(fmt::format("group {} of {}, for want of memory: {}", k + 1, groups.size(),
+                                join(names, ", ")));
+  }
+  notes.push_back(fmt::format("variants of different groups are compared by way of '{}'",
+                              ablation.variants.front().name));
+  return notes;
+}
+
+/// What the first variant that has a result says of data and program, which all share.
+void fill_common(Ablation& ablation, const AblationRecord& record) {
+  const std::optional<Result>& first = record.variants.front().result;
+  if (!first) return;
+  ablation.dataset = first->dataset;
+  ablation.weights = first->weights;
+  ablation.hyperparameters = first->hyperparameters;
+  ablation.preparation = first->preparation;
+  ablation.system["software"] = first->system.value("software", nlohmann::json::object());
+}
+
+Variant planned_variant(const VariantPlan& plan) {
+  Variant variant;
+  variant.name = plan.name;
+  variant.summary = plan.summary;
+  variant.settings = variant_settings_of(plan.plan);
+  return variant;
+}
+
+Variant peer_variant(const PeerCommand& command) {
+  Variant variant;
+  variant.name = command.name;
+  variant.peer = peer_of(command);
+  return variant;
+}
+
+void fill_variant(Variant& variant, const AblationPlan& plan, const VariantRecord& record) {
+  variant.turns = record.turns;
+  if (variant.peer) {
+    variant.peer->version = record.says;
+    variant.summary = record.says;
+    variant.memory = {std::nullopt, "none", "a peer tells nothing of its memory"};
+    return;
+  }
+  variant.memory = {std::nullopt, "none", "no cluster of it came to its end"};
+  if (!record.result) return;
+  variant.memory = record.result->memory;
+  if (!record.result->quality) return;
+  // Evaluated behind the first cluster; the steps before it are those of this file.
+  variant.quality =
+      report_quality(record.result->quality->quality, plan.variants.front().plan.quality_target,
+                     (plan.warmup_rounds + plan.rounds) * plan.steps_per_turn);
+}
+
+void fill(Ablation& ablation, const AblationPlan& plan, const AblationRecord& record) {
+  fill_common(ablation, record);
+  ablation.peaks = record.peaks;
+  std::vector<std::string> builds_on;
+  for (std::size_t i = 0; i < ablation.variants.size(); ++i) {
+    fill_variant(ablation.variants[i], plan, record.variants[i]);
+    builds_on.push_back(i < plan.variants.size() ? plan.variants[i].builds_on : "");
   }
   summarise(ablation, builds_on);
+  for (std::size_t i = 0; i < ablation.variants.size(); ++i) {
+    const std::optional<Result>& result = record.variants[i].result;
+    Variant& variant = ablation.variants[i];
+    if (!result || !result->cost) continue;
+    variant.cost = report_cost(result->cost->cost, variant.median_seconds, ablation.peaks);
+  }
 }
 
 void judge(Ablation& ablation, const AblationPlan& plan, const AblationRecord& record) {
@@ -89,34 +191,21 @@ void judge(Ablation& ablation, const AblationPlan& plan, const AblationRecord& r
     status.state = status.violations.empty() ? RunState::kValid : RunState::kInvalid;
   }
   judge_machine(ablation);
+  status.recommendations.insert(status.recommendations.end(), record.notes.begin(),
+                                record.notes.end());
 }
+
+void say(const std::string& line) { print_err(line + "\n"); }
 
 }  // namespace
 
-double interleaved_memory(const std::vector<MemoryNeed>& variants) {
-  double resident = 0;
-  std::map<std::string, double> on_top;
-  for (const MemoryNeed& variant : variants) {
-    resident += variant.resident;
-    double& most = on_top[variant.allocator];
-    most = std::max(most, variant.peak - variant.resident);
-  }
-  for (const auto& [allocator, bytes] : on_top) resident += bytes;
-  return resident;
-}
-
-Ablation measure_ablation(AblationPlan& plan, const std::filesystem::path& samples_path,
-                          const std::vector<std::string>& command_line) {
-  RunPlan& first = plan.variants.front().plan;
-  // Before any thread exists, so that all inherit it.
+Ablation measure_ablation(const AblationPlan& plan, const fs::path& samples_path,
+                          const std::vector<std::string>& command_line,
+                          std::optional<double> memory) {
+  const RunPlan& first = plan.variants.front().plan;
+  // Before any thread exists, so that all inherit it, the peers too.
   if (!first.cpus.empty()) apply_affinity(first.cpus);
-  Workloads workloads;
-  std::vector<Participant> entries;
-  for (VariantPlan& variant : plan.variants) {
-    workloads.push_back(variant.plan.workload->create());
-    entries.push_back({variant.name, workloads.back().get(), &variant.plan.context});
-  }
-  refuse_if_too_large(plan, workloads);
+  const Groups groups = choose_groups(plan, memory);
 
   Ablation ablation;
   ablation.identity = make_identity({new_uuid(), 1, 1}, command_line);
@@ -124,6 +213,10 @@ Ablation measure_ablation(AblationPlan& plan, const std::filesystem::path& sampl
   ablation.settings = {plan.requested, plan.effective};
   ablation.seeds = first.context.seeds;
   ablation.left_out = plan.left_out;
+  for (const VariantPlan& variant : plan.variants) {
+    ablation.variants.push_back(planned_variant(variant));
+  }
+  for (const PeerCommand& peer : plan.peers) ablation.variants.push_back(peer_variant(peer));
   ablation.system = capture_system();
   ablation.environment_before = capture_environment();
 
@@ -133,28 +226,26 @@ Ablation measure_ablation(AblationPlan& plan, const std::filesystem::path& sampl
                                      {"seed", ablation.seeds.run},
                                      {"schema_version", kAblationSchemaVersion},
                                      {"at", ablation.identity.started_at}});
-  Progress progress(stderr, terminal_columns(stderr));
-  StopNotice notice(samples_path);
-  SessionHooks hooks;
-  hooks.stop_requested = interrupt_requested;
-  hooks.data_opened = [&](const DataReport&) { refuse_if_too_large(plan, workloads); };
-  hooks.clear_cache = [](const std::filesystem::path& root) {
-    return to_json(clear_page_cache(root));
-  };
-  const AblationRecord record =
-      run_turns(entries, {plan.warmup_rounds, plan.rounds, plan.steps_per_turn}, hooks,
-                {&samples, &progress, &notice});
+  const StopMessage message("stopping; the variants are ended");
+  name_samples_left(samples_path);
+  WorkFolder work(ablation.identity.uuid);
+  AblationRecord record;
+  try {
+    record = run_ablation_clusters(plan, groups, work.path(), samples, say);
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const Error&) {
+    work.keep();
+    throw;
+  }
+  if (record.stop == StopReason::kFailed) work.keep();
+  const std::vector<std::string> notes = groups_notes(groups, ablation);
+  record.notes.insert(record.notes.begin(), notes.begin(), notes.end());
   tell_failure(record.stop, record.stop_detail);
 
-  ablation.identity.ended_at = utc_now();
+  ablation.identity.ended_at = std::max(ablation.identity.started_at, utc_now());
   ablation.environment_after = capture_environment();
-  ablation.dataset = record.data.dataset;
-  const WorkloadFacts facts = workloads.front()->facts();
-  ablation.weights = facts.weights;
-  ablation.hyperparameters = facts.hyperparameters;
-  ablation.preparation = record.preparation;
-  ablation.system["software"] = facts.software;
-  fill_variants(ablation, plan, record);
+  fill(ablation, plan, record);
   judge(ablation, plan, record);
   return ablation;
 }

@@ -1,5 +1,7 @@
 #include "harness/measure/peak_schedule.hpp"
 
+#include <algorithm>
+
 #include "harness/scenario/step_timer.hpp"
 #include "harness/stats/stats.hpp"
 #include "harness/system/peaks/sampler.hpp"
@@ -37,7 +39,9 @@ std::vector<Peak> PeakSchedule::finish() {
   for (Peak& peak : peaks) {
     if (!peak.reason.empty()) continue;
     peak.reason = peak_doubt(peak.samples);
-    if (peak.reason.empty()) peak.value = median_interval(peak.samples);
+    if (!peak.reason.empty()) continue;
+    peak.value = median_interval(peak.samples);
+    peak.bound = *std::max_element(peak.samples.begin(), peak.samples.end());
   }
   return peaks;
 }

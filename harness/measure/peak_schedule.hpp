@@ -21,8 +21,9 @@ class PeakSchedule {
 
   /// To be called after each timed step.
   void after_step(double step_seconds);
-  /// Tops up short runs to the least useful number of bursts, then summarises: the value is empty,
-  /// with the reason, when the spread is too wide. Nothing when no step asked for a burst.
+  /// Tops up short runs to the least useful number of bursts, then summarises: median and best
+  /// burst are empty, with the reason, when the spread is too wide. Nothing when no step asked for
+  /// a burst.
   std::vector<Peak> finish();
 
  private:

@@ -103,25 +103,18 @@ void Progress::step(const StepRecord& record) {
     training_step(record);
     return;
   }
-  // Warm-up steps are slower, so the estimate leans on the latest steps; variants differ, so it
-  // takes each by its own.
-  double& latest = latest_[record.variant];
-  latest = latest == 0 ? record.seconds : 0.5 * (latest + record.seconds);
-  double step_seconds = 0;
-  for (const auto& [variant, seconds] : latest_) {
-    step_seconds += seconds / static_cast<double>(latest_.size());
-  }
+  // Warm-up steps are slower, so the estimate leans on the latest steps.
+  latest_ = latest_ == 0 ? record.seconds : 0.5 * (latest_ + record.seconds);
   if (!record.warmup) timed_seconds_ += record.seconds;
   const std::int64_t total = length_.warmup_steps + length_.min_steps;
   const double by_steps = static_cast<double>(std::max<std::int64_t>(0, total - record.step));
   const double by_seconds =
-      step_seconds > 0 ? std::ceil((length_.min_seconds - timed_seconds_) / step_seconds) : 0;
-  const double left = std::max({by_steps, by_seconds, 0.0}) * step_seconds;
+      latest_ > 0 ? std::ceil((length_.min_seconds - timed_seconds_) / latest_) : 0;
+  const double left = std::max({by_steps, by_seconds, 0.0}) * latest_;
   std::string losses;
   for (const auto& [name, loss] : record.losses) losses += fmt::format("  {} {:.4g}", name, loss);
-  show(fmt::format("step {}/{}{}{}{} {}  {} left{}", record.step,
-                   std::max<std::int64_t>(total, record.step), record.variant.empty() ? "" : " ",
-                   record.variant, record.warmup ? " (warm-up)" : "",
+  show(fmt::format("step {}/{}{} {}  {} left{}", record.step,
+                   std::max<std::int64_t>(total, record.step), record.warmup ? " (warm-up)" : "",
                    format_quantity(record.seconds, "s"), format_time_left(left), losses),
        record.seconds > 0.5);
 }

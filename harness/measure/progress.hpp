@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdio>
-#include <map>
 #include <string>
 
 #include "harness/scenario/observer.hpp"
@@ -45,9 +44,9 @@ class Progress : public Observer {
   std::int64_t steps_before_ = 0;  ///< of the epochs before
   std::int64_t resumed_at_ = 0;    ///< steps of this epoch that an earlier process did
   double evaluation_begin_ = 0;
-  double evaluation_seconds_ = 0;         ///< of the last one
-  std::string last_quality_{};            ///< "mAP 0.312, "
-  std::map<std::string, double> latest_;  ///< variant -> seconds of a step, smoothed
+  double evaluation_seconds_ = 0;  ///< of the last one
+  std::string last_quality_{};     ///< "mAP 0.312, "
+  double latest_ = 0;              ///< seconds of a step, smoothed
 };
 
 /// Width of the terminal behind `out`, 0 when it is none.

@@ -23,7 +23,7 @@ ExitCode run_once(RunPlan& plan, MeasureTask task, const Deliver& deliver) {
   const OutputFolder folder(task.out);
   const std::string first =
       first_stem(plan.rules.workload, task.position.index, task.position.series_id);
-  if (plan.tier.trains_to_target()) {
+  if (plan.scenario->info().to_target) {
     task.saved_run = find_saved_run(task.out, first, task.position.series_id, task.position.index);
     task.state_saved = [&] { note_saved_state(task.out, task.stem); };
   }
@@ -32,7 +32,7 @@ ExitCode run_once(RunPlan& plan, MeasureTask task, const Deliver& deliver) {
   // Whoever stopped it may want to go on; otherwise the states have served.
   if (code != ExitCode::kAborted) {
     remove_saved_run(task.out, task.stem);
-    if (plan.tier.trains_to_target() && plan.runs > 1) forget_saved_state(task.out);
+    if (plan.scenario->info().to_target && plan.runs > 1) forget_saved_state(task.out);
   }
   return code;
 }

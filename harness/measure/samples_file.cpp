@@ -53,11 +53,12 @@ void SamplesFile::step(const StepRecord& record) {
                {"phases", numbers(record.phases)},
                {"losses", numbers(record.losses)}};
   if (!record.stages.empty()) line["stages"] = numbers(record.stages);
-  if (!record.variant.empty()) {
-    line["variant"] = record.variant;
-    line["round"] = record.round;
-  }
   if (record.epoch > 0) line["epoch"] = record.epoch;
+  append(line);
+  sampled_ = true;
+}
+
+void SamplesFile::add(const json& line) {
   append(line);
   sampled_ = true;
 }
@@ -66,7 +67,6 @@ void SamplesFile::evaluated(const Quality& quality, const EvaluationPoint& at) {
   json line = {{"event", "evaluated"},
                {"metric", quality.metric},
                {"value", quality.value ? json(*quality.value) : json()}};
-  if (!at.variant.empty()) line["variant"] = at.variant;
   if (at.epoch > 0) {
     line["epoch"] = at.epoch;
     line["samples"] = at.samples;

@@ -27,6 +27,9 @@ class SamplesFile : public Observer {
   void resumed(const Resumption& where) override;
   void finished() override;
 
+  /// Any other line that holds something measured.
+  void add(const nlohmann::json& line);
+
   WrittenLines written() const { return file_.written(); }
 
  private:

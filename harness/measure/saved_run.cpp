@@ -14,6 +14,7 @@
 #include "harness/measure/run_files.hpp"
 #include "harness/measure/saved_json.hpp"
 #include "harness/result/common_json.hpp"
+#include "harness/result/json_fields.hpp"
 
 namespace harness {
 namespace {
@@ -25,40 +26,36 @@ constexpr const char* kFormat = "harness-checkpoint/2";
 constexpr const char* kExtension = ".checkpoint";
 constexpr const char* kStatePart = ".state-";
 
+constexpr JsonFields kSaved(JsonField("stem", &SavedRun::stem),
+                            JsonField("conditions", &SavedRun::conditions),
+                            JsonField("environment_before", &SavedRun::environment_before),
+                            JsonField("log_ms", &SavedRun::log_ms),
+                            JsonField("state_file", &SavedRun::state_file),
+                            JsonField("state_sha256", &SavedRun::state_sha256));
+
 fs::path header_path(const fs::path& folder, const std::string& stem) {
   return folder / (stem + kExtension);
 }
 
 json to_json(const SavedRun& saved) {
-  return {{"format", kFormat},
-          {"stem", saved.stem},
-          {"identity", identity_json(saved.identity)},
-          {"conditions", saved.conditions},
-          {"environment_before", saved.environment_before},
-          {"training", to_json(saved.training)},
-          {"samples_size", saved.samples.size},
-          {"samples_sha256", saved.samples.sha256},
-          {"log_size", saved.log.size},
-          {"log_sha256", saved.log.sha256},
-          {"log_ms", saved.log_ms},
-          {"state_file", saved.state_file},
-          {"state_sha256", saved.state_sha256}};
+  return kSaved.put(saved, {{"format", kFormat},
+                            {"identity", identity_json(saved.identity)},
+                            {"training", to_json(saved.training)},
+                            {"samples_size", saved.samples.size},
+                            {"samples_sha256", saved.samples.sha256},
+                            {"log_size", saved.log.size},
+                            {"log_sha256", saved.log.sha256}});
 }
 
 SavedRun read(const fs::path& path) {
   const json document = read_saved_json(path, kFormat);
   SavedRun saved;
   take_saved(path, [&] {
-    saved.stem = document.at("stem");
+    kSaved.take(document, saved);
     saved.identity = identity_from_json(document.at("identity"));
-    saved.conditions = document.at("conditions");
-    saved.environment_before = document.at("environment_before");
     saved.training = epoch_state_from_json(document.at("training"));
     saved.samples = {document.at("samples_size"), document.at("samples_sha256")};
     saved.log = {document.at("log_size"), document.at("log_sha256")};
-    saved.log_ms = document.at("log_ms");
-    saved.state_file = document.at("state_file");
-    saved.state_sha256 = document.at("state_sha256");
   });
   // Names below the folder only, and those of this very run.
   const bool own_names = path.filename() == saved.stem + kExtension &&

@@ -31,7 +31,7 @@ class TrainingSession : public Observer {
   std::optional<EpochState> resume_from() const;
   void epoch_end(std::int64_t epoch) override;
   void evaluated(const Quality& quality, const EvaluationPoint& at) override;
-  /// Lets the runner save states, restore the one to go on from, and hold the data against it.
+  /// Lets the run save states, restore the one to go on from, and hold the data against it.
   void attach(SessionHooks& hooks);
 
  private:

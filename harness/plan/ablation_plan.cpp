@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <utility>
 
 #include "harness/base/error.hpp"
+#include "harness/base/named.hpp"
 #include "harness/base/number.hpp"
 #include "harness/base/text.hpp"
 #include "harness/plan/division.hpp"
@@ -23,18 +26,18 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 
 std::string missing_kernel(const std::string& name, const std::string& implementation,
                            const WorkloadInfo& info) {
-  for (const OperatorInfo& known : info.operators) {
-    if (known.name != name) continue;
-    for (const ImplementationInfo& item : known.implementations) {
-      if (item.name != implementation) continue;
-      if (item.unavailable.empty()) return {};
-      return fmt::format("{}={} cannot run on this machine: {}", name, implementation,
-                         item.unavailable);
-    }
+  const OperatorInfo* known = find_named(info.operators, name);
+  if (known == nullptr) {
+    return fmt::format("the workload has no operator {} in this version", name);
+  }
+  const ImplementationInfo* item = find_named(known->implementations, implementation);
+  if (item == nullptr) {
     return fmt::format("operator {} has no implementation '{}' in this version", name,
                        implementation);
   }
-  return fmt::format("the workload has no operator {} in this version", name);
+  if (item->unavailable.empty()) return {};
+  return fmt::format("{}={} cannot run on this machine: {}", name, implementation,
+                     item->unavailable);
 }
 
 const AblationRule& ablation_of(const Rules& rules) {
@@ -44,13 +47,45 @@ const AblationRule& ablation_of(const Rules& rules) {
 }
 
 void check_names(const std::vector<std::string>& asked, const AblationRule& rule) {
-  std::vector<std::string> known;
-  for (const VariantRule& variant : rule.variants) known.push_back(variant.name);
+  const std::vector<std::string> known = names_of(rule.variants);
   for (const std::string& name : asked) {
     if (!contains(known, name)) {
       throw Error("--variants '" + printable(name) + "'", "unknown", did_you_mean(name, known));
     }
   }
+}
+
+/// It goes into file names and into the result, as a variant's does.
+bool is_variant_name(const std::string& name) {
+  constexpr std::size_t kMostBytes = 128;
+  const auto fits = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '+' ||
+           c == '-';
+  };
+  return !name.empty() && name.size() <= kMostBytes &&
+         std::isalnum(static_cast<unsigned char>(name.front())) != 0 &&
+         std::all_of(name.begin(), name.end(), fits);
+}
+
+std::vector<PeerCommand> peers_of(const std::vector<std::string>& given, const AblationRule& rule) {
+  std::vector<PeerCommand> peers;
+  for (const std::string& item : given) {
+    const std::string what = "--peer '" + printable(item, 80) + "'";
+    const std::size_t equals = item.find('=');
+    if (equals == std::string::npos || equals + 1 == item.size()) {
+      throw Error(what, "has no command", "write --peer NAME='COMMAND'");
+    }
+    PeerCommand peer{item.substr(0, equals), item.substr(equals + 1)};
+    if (!is_variant_name(peer.name)) {
+      throw Error(what, "its name is none", "letters, digits, '.', '_', '+' and '-'");
+    }
+    if (find_named(rule.variants, peer.name) != nullptr ||
+        find_named(peers, peer.name) != nullptr) {
+      throw Error(what, "the name is taken", "choose another one");
+    }
+    peers.push_back(std::move(peer));
+  }
+  return peers;
 }
 
 RunRequest request_of(const RunRequest& common, const VariantSettings& settings) {
@@ -71,6 +106,7 @@ json requested_settings(const AblationRequest& request, const RunPlan& plan) {
   }
   if (!request.common.settings.contains("seed")) requested.erase("seed");
   if (request.rounds) requested["rounds"] = *request.rounds;
+  if (request.clusters) requested["clusters"] = *request.clusters;
   if (!request.variants.empty()) requested["variants"] = join(request.variants, ",");
   return requested;
 }
@@ -85,6 +121,7 @@ json effective_settings(const AblationPlan& plan) {
   for (const char* name : {"tier", "quality_target"}) effective[name] = first.effective.at(name);
   effective["warmup_rounds"] = plan.warmup_rounds;
   effective["rounds"] = plan.rounds;
+  effective["clusters"] = plan.clusters;
   effective["steps_per_turn"] = plan.steps_per_turn;
   return effective;
 }
@@ -121,8 +158,12 @@ AblationPlan make_ablation_plan(const AblationRequest& request, const std::files
   AblationPlan plan;
   plan.warmup_rounds = rule.warmup_rounds;
   plan.rounds = request.rounds.value_or(rule.rounds);
+  plan.clusters = request.clusters.value_or(rule.clusters);
+  plan.peers = peers_of(request.peers, rule);
   plan.steps_per_turn = rule.steps_per_turn;
   in_range(fmt::format("--rounds {}", plan.rounds), plan.rounds, std::int64_t{1}, kMostRounds);
+  in_range(fmt::format("--clusters {}", plan.clusters), plan.clusters, std::int64_t{1},
+           kMostClusters);
   RunRequest common = request.common;
   std::vector<std::string> measured;
   for (const VariantRule& variant : rule.variants) {
@@ -135,7 +176,12 @@ AblationPlan make_ablation_plan(const AblationRequest& request, const std::files
       continue;
     }
     RunPlan run = make_plan(request_of(common, variant.settings), home);
-    run.context.planned_steps = (plan.warmup_rounds + plan.rounds) * plan.steps_per_turn;
+    if (run.scenario->info().to_target) {
+      throw Error(
+          "ablation of '" + info.name + "'",
+          "tier '" + run.tier_name + "' trains to a target, step by step nothing can be told",
+          "rules with another default tier");
+    }
     // Drawn once, where the rules leave it to chance.
     common["seed"] = run.context.seeds.run;
     plan.variants.push_back({variant.name, variant.summary,

@@ -14,12 +14,21 @@
 namespace harness {
 
 inline constexpr std::int64_t kMostRounds = 1000;
+inline constexpr std::int64_t kMostClusters = 100;
+
+/// A program that steps in turn with the variants (docs/lockstep.md).
+struct PeerCommand {
+  std::string name{};
+  std::string command{};  ///< for /bin/sh
+};
 
 struct AblationRequest {
   /// What is the same for all variants; settings of SettingScope::kVariant are theirs.
   RunRequest common{};
-  std::optional<std::int64_t> rounds{};
+  std::optional<std::int64_t> rounds{};  ///< in each cluster
+  std::optional<std::int64_t> clusters{};
   std::vector<std::string> variants{};  ///< empty: all of the rules
+  std::vector<std::string> peers{};     ///< NAME=CMD
 };
 
 struct VariantPlan {
@@ -31,9 +40,11 @@ struct VariantPlan {
 
 struct AblationPlan {
   std::vector<VariantPlan> variants{};  ///< in the order of the rules
+  std::vector<PeerCommand> peers{};
   std::vector<LeftOut> left_out{};
-  std::int64_t warmup_rounds = 0;
-  std::int64_t rounds = 1;
+  std::int64_t warmup_rounds = 0;  ///< in each cluster
+  std::int64_t rounds = 1;         ///< in each cluster
+  std::int64_t clusters = 1;
   std::int64_t steps_per_turn = 1;
   nlohmann::json requested = nlohmann::json::object();
   nlohmann::json effective = nlohmann::json::object();
@@ -48,7 +59,8 @@ VariantSettings variant_settings_of(const RunPlan& plan);
 std::string missing_part(const VariantSettings& settings, const WorkloadInfo& info);
 
 /// Throws Error as make_plan() does, and for rules without an ablation, variants that are unknown
-/// or asked for by name but cannot run here, or when none is left. All variants get the same seeds.
+/// or asked for by name but cannot run here, when none is left, for a peer whose name is none or is
+/// taken, and for a tier that trains to a target. All variants get the same seeds.
 AblationPlan make_ablation_plan(const AblationRequest& request, const std::filesystem::path& home);
 
 }  // namespace harness

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "harness/base/text.hpp"
+#include "harness/scenario/scenario.hpp"
 #include "harness/workload/rules_file.hpp"
 
 namespace harness {
@@ -60,8 +61,11 @@ std::vector<Departure> tier_departures(const Rules& rules, const std::string& ti
   if (!dry && effective.contains("runs") && actual("runs") < rule.runs) {
     add("runs", std::to_string(rule.runs));
   }
-  if (!dry && rule.trains_to_target()) {
-    if (actual("max_epochs") != rule.max_epochs) add("max_epochs", std::to_string(rule.max_epochs));
+  if (!dry && rule.max_epochs > 0 && actual("max_epochs") != rule.max_epochs) {
+    add("max_epochs", std::to_string(rule.max_epochs));
+  }
+  const auto scenario = scenario_infos().find(rule.scenario);
+  if (!dry && scenario != scenario_infos().end() && scenario->second.to_target) {
     // A seed that somebody chose could be one that learns fast.
     const auto seed = settings.at("requested").find("seed");
     if (seed != settings.at("requested").end()) {
@@ -74,6 +78,11 @@ std::vector<Departure> tier_departures(const Rules& rules, const std::string& ti
   }
   if (rules.ablation && effective.contains("rounds") && actual("rounds") < rules.ablation->rounds) {
     add("rounds", fmt::format("at least {}", rules.ablation->rounds));
+  }
+  // Until 1.2.0 of its schema an ablation had none.
+  if (rules.ablation && effective.contains("clusters") &&
+      actual("clusters") < rules.ablation->clusters) {
+    add("clusters", fmt::format("at least {}", rules.ablation->clusters));
   }
   return departures;
 }

@@ -16,8 +16,6 @@ using nlohmann::json;
 constexpr std::int64_t kDryRunWarmup = 1;
 constexpr std::int64_t kDryRunSteps = 2;
 
-json asked(const RunPlan& plan, const char* name) { return plan.requested.value(name, json()); }
-
 template <class Number>
 Number option_in_range(const char* option, const json& value, Number low, Number high) {
   const auto number = value.get<Number>();
@@ -27,22 +25,22 @@ Number option_in_range(const char* option, const json& value, Number low, Number
 /// What replaces the tier's length replaces both its parts: three steps are three, whatever seconds
 /// the tier asks for.
 void choose_length(RunPlan& plan) {
-  const json steps = asked(plan, "steps");
-  const json seconds = asked(plan, "min_seconds");
+  const json steps = plan.asked("steps");
+  const json seconds = plan.asked("min_seconds");
   if (steps.is_null() && seconds.is_null()) return;
   const char* option = steps.is_null() ? "--min-seconds" : "--steps";
-  Tier& tier = plan.tier;
-  if (tier.trains_to_target()) {
-    throw Error(option,
-                fmt::format("tier '{}' of '{}' trains to a target, and is as long as that takes",
-                            plan.tier_name, plan.rules.workload),
-                "choose another tier; 'harness list' shows them");
-  }
   if (plan.dry_run)
     throw Error(option, "a dry run has a length of its own", "leave one of them out");
-  tier.min_steps = steps.is_null() ? 1
-                                   : option_in_range<std::int64_t>(
-                                         "steps", steps, 1, plan.scenario->info().most_units);
+  const ScenarioInfo& scenario = plan.scenario->info();
+  if (!scenario.reads_key(steps.is_null() ? "min_seconds" : "min_steps")) {
+    throw Error(
+        option,
+        fmt::format("scenario '{}' has another length: {}", scenario.name, scenario.summary),
+        "choose another tier; 'harness list' shows them");
+  }
+  Tier& tier = plan.tier;
+  tier.min_steps =
+      steps.is_null() ? 1 : option_in_range<std::int64_t>("steps", steps, 1, scenario.most_units);
   // Beyond the tier's own limit it would only be cut off.
   const double most = tier.max_seconds > 0 ? tier.max_seconds : kMostSeconds;
   tier.min_seconds =
@@ -51,15 +49,15 @@ void choose_length(RunPlan& plan) {
 
 void choose_target(RunPlan& plan) {
   const std::string& name = plan.rules.workload;
-  if (const json epochs = asked(plan, "max_epochs"); !epochs.is_null()) {
-    if (!plan.tier.trains_to_target()) {
+  if (const json epochs = plan.asked("max_epochs"); !epochs.is_null()) {
+    if (plan.tier.max_epochs == 0) {
       throw Error("--max-epochs",
-                  fmt::format("tier '{}' of '{}' does not train to a target", plan.tier_name, name),
+                  fmt::format("tier '{}' of '{}' counts no epochs", plan.tier_name, name),
                   "'harness list' shows the tiers");
     }
     plan.tier.max_epochs = option_in_range<std::int64_t>("max-epochs", epochs, 1, kMostEpochs);
   }
-  const json target = asked(plan, "quality_target");
+  const json target = plan.asked("quality_target");
   if (!plan.rules.quality) {
     if (target.is_null()) return;
     throw Error("--quality-target", "workload '" + name + "' has no quality target");
@@ -86,15 +84,15 @@ void choose_extent(RunPlan& plan) {
     tier.min_seconds = 0;
   }
   plan.context.max_epochs = tier.max_epochs;
-  plan.context.planned_steps =
-      tier.min_seconds > 0 || tier.trains_to_target() ? 0 : tier.warmup_steps + tier.min_steps;
+  const bool counted = tier.min_seconds <= 0 && plan.scenario->info().reads_key("min_steps");
+  plan.context.planned_steps = counted ? tier.warmup_steps + tier.min_steps : 0;
   plan.effective.update({
       {"quality_target", plan.quality_target ? json(*plan.quality_target) : json()},
       {"warmup_steps", tier.warmup_steps},
       {"min_steps", tier.min_steps},
       {"min_seconds", tier.min_seconds},
       {"max_seconds", tier.max_seconds},
-      {"max_epochs", tier.trains_to_target() ? json(tier.max_epochs) : json()},
+      {"max_epochs", tier.max_epochs > 0 ? json(tier.max_epochs) : json()},
   });
 }
 

@@ -30,13 +30,9 @@ std::uint32_t choose_seed(const RunRequest& request, const Tier& tier) {
   return std::random_device{}();  // the operating system's entropy
 }
 
-/// A dry run of training is one of steps: a trend shows after a few.
+/// A dry run of what is not counted in steps is one of steps: a trend shows after a few.
 void choose_scenario(RunPlan& plan) {
   plan.scenario = &find_scenario(plan.requested.value("scenario", plan.tier.scenario));
-  if (plan.dry_run && plan.tier.trains_to_target()) {
-    plan.scenario = &find_scenario("steps");
-    return;
-  }
   const ScenarioInfo& info = plan.scenario->info();
   const std::string misfit = scenario_misfit(info, plan.tier);
   if (!misfit.empty()) {
@@ -46,6 +42,7 @@ void choose_scenario(RunPlan& plan) {
                 "choose another tier; 'harness list' shows them");
   }
   for (const TierKey& key : info.keys) plan.tier.more.emplace(key.name, key.otherwise);
+  if (plan.dry_run && !info.reads_key("min_steps")) plan.scenario = &find_scenario("steps");
 }
 
 // splitmix64's finaliser: neighbouring run seeds give unrelated streams.

@@ -44,6 +44,11 @@ struct RunPlan {
   nlohmann::json requested = nlohmann::json::object();
   nlohmann::json effective = nlohmann::json::object();
   std::vector<Departure> departures{};  ///< those known before the run
+
+  /// By a setting's name; null where it was not asked for.
+  nlohmann::json asked(const std::string& name) const {
+    return requested.value(name, nlohmann::json());
+  }
 };
 
 /// The rules that were asked for: of a file, or those of the workload. Throws Error.

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "harness/base/error.hpp"
+#include "harness/base/named.hpp"
 #include "harness/base/number.hpp"
 #include "harness/base/text.hpp"
 #include "harness/result/setting.hpp"
@@ -25,11 +26,9 @@ Number in_bounds(const Setting& what, Number value) {
                   static_cast<Number>(what.low), static_cast<Number>(what.high));
 }
 
-json asked_of(const RunPlan& plan, const char* name) { return plan.requested.value(name, json()); }
-
 /// What was asked for, or what the rules say, or the setting's own default.
 json value_of(const RunPlan& plan, const Setting& what) {
-  if (plan.requested.contains(what.name)) return plan.requested.at(what.name);
+  if (json asked = plan.asked(what.name); !asked.is_null()) return asked;
   const auto ruled = plan.rules.defaults.find(what.name);
   if (ruled == plan.rules.defaults.end()) return what.standard;
   return what.from_text(ruled->second);
@@ -38,24 +37,20 @@ json value_of(const RunPlan& plan, const Setting& what) {
 /// A text of the choices that the workload or the setting offers, a number within its bounds.
 json checked(const RunPlan& plan, const Setting& what) {
   json value = value_of(plan, what);
-  if (value.is_string()) {
-    const auto& choices = choices_of(what, plan.workload->info);
-    if (choices.empty()) return value;
-    return choose_known(what.option().c_str(), value.get<std::string>(), choices);
+  if (value.is_null()) return value;
+  if (const std::string misfit = what.misfit(value); !misfit.empty()) {
+    throw Error("--" + what.option() + " " + printable(value.dump(), 60), misfit);
   }
-  const std::string misfit = value.is_null() ? "" : what.misfit(value);
-  if (misfit.empty()) return value;
-  throw Error("--" + what.option() + " " + printable(value.dump(), 60), misfit);
+  const auto& choices = choices_of(what, plan.workload->info);
+  if (!value.is_string() || choices.empty()) return value;
+  return choose_known(what.option().c_str(), value.get<std::string>(), choices);
 }
 
 std::map<std::string, std::string> parse_settings(const std::vector<std::string>& given,
                                                   const WorkloadInfo& info) {
   std::map<std::string, std::string> settings;
-  std::vector<std::string> keys;
-  for (const SettingInfo& setting : info.settings) {
-    settings[setting.key] = setting.default_value;
-    keys.push_back(setting.key);
-  }
+  for (const SettingInfo& setting : info.settings) settings[setting.key] = setting.default_value;
+  const std::vector<std::string> keys = names_of(settings);
   for (const std::string& item : given) {
     const std::size_t equals = item.find('=');
     const std::string key = item.substr(0, equals);
@@ -192,7 +187,7 @@ const RegisterSettings registered({
      .high = std::numeric_limits<std::int32_t>::max(),
      .choose =
          [](RunPlan& plan, const Setting& what) {
-           const json asked = asked_of(plan, "batch_size");
+           const json asked = plan.asked("batch_size");
            const auto size = asked.is_null() ? plan.tier.batch_size : asked.get<std::int64_t>();
            plan.effective["batch_size"] = plan.context.batch_size = in_bounds(what, size);
          }},
@@ -202,7 +197,7 @@ const RegisterSettings registered({
      .value_name = "LIST",
      .choose =
          [](RunPlan& plan, const Setting&) {
-           const json asked = plan.effective["cpus"] = asked_of(plan, "cpus");
+           const json asked = plan.effective["cpus"] = plan.asked("cpus");
            if (!asked.is_null()) plan.cpus = parse_cpu_list(asked.get<std::string>());
          }},
     {.name = "threads",
@@ -214,7 +209,7 @@ const RegisterSettings registered({
      .choose =
          [](RunPlan& plan, const Setting&) {
            plan.effective["threads"] = plan.context.threads =
-               choose_threads(asked_of(plan, "threads"), plan.cpus);
+               choose_threads(plan.asked("threads"), plan.cpus);
          }},
     {.name = "seed",
      .kind = kInteger,
@@ -231,7 +226,7 @@ const RegisterSettings registered({
      .value_name = "DIR",
      .choose =
          [](RunPlan& plan, const Setting&) {
-           const json asked = plan.effective["data"] = asked_of(plan, "data");
+           const json asked = plan.effective["data"] = plan.asked("data");
            if (asked.is_null()) return;
            const WorkloadInfo& info = plan.workload->info;
            if (!info.uses_data) throw Error("--data", "workload '" + info.name + "' takes no data");
@@ -276,7 +271,7 @@ const RegisterSettings registered({
      .high = kMostRuns,
      .choose =
          [](RunPlan& plan, const Setting& what) {
-           const json asked = asked_of(plan, "runs");
+           const json asked = plan.asked("runs");
            plan.runs =
                in_bounds(what, asked.is_null() ? plan.tier.runs : asked.get<std::int64_t>());
            if (plan.dry_run) plan.runs = 1;
@@ -286,7 +281,7 @@ const RegisterSettings registered({
     {.name = "max_epochs",
      .kind = kInteger,
      .scope = kRun,
-     .summary = "train at most so long, where the tier trains to a target",
+     .summary = "train at most so many epochs, in a tier that counts epochs",
      .low = 1,
      .high = kMostEpochs,
      .choose = elsewhere},
@@ -297,7 +292,7 @@ const RegisterSettings registered({
      .value_name = "NAME",
      .choose =
          [](RunPlan& plan, const Setting&) {
-           const json asked = asked_of(plan, "division");
+           const json asked = plan.asked("division");
            if (asked.is_null()) return;
            plan.division = choose_known("division", asked.get<std::string>(), {"closed", "open"});
          },

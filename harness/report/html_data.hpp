@@ -141,8 +141,32 @@ struct PageSection {
   bool open = false;  ///< of a folded one: unfolded from the start
 };
 
+/// One row of a verdict, drawn on a scale about 1.
+struct PageJudged {
+  std::string name{};
+  std::string word{};
+  Tone tone = Tone::kPlain;
+  std::string text{};  ///< ratio with its interval, margin
+  double margin = 0;   ///< 0: nothing is drawn
+  double center = 0;
+  std::optional<double> low{};
+  std::optional<double> high{};
+};
+
+/// What a gate found, before everything else on the page.
+struct PageVerdict {
+  std::string word{};
+  Tone tone = Tone::kPlain;
+  std::string subject{};
+  std::string sentence{};
+  std::vector<PageJudged> rows{};
+  std::string more{};    ///< what is not shown of it; may be empty
+  std::string target{};  ///< id of the section that tells more
+};
+
 struct ReportPage {
   std::string subtitle{};
+  std::vector<PageVerdict> verdicts{};
   std::vector<PageFact> tiles{};  ///< the figures at the top
   std::vector<PageSection> sections{};
 };

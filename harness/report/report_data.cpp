@@ -43,7 +43,7 @@ void thin_run(ReportRun& run) {
 }  // namespace
 
 bool ReportData::empty() const {
-  return runs.empty() && ablations.empty() && profiles.empty() &&
+  return runs.empty() && ablations.empty() && profiles.empty() && campaigns.empty() &&
          std::none_of(rejected.begin(), rejected.end(),
                       [](const ReportFile& file) { return file.code == ExitCode::kInvalid; });
 }

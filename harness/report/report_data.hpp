@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/gate/report.hpp"
 #include "harness/report/thinning.hpp"
 #include "harness/result/validate.hpp"
 
@@ -37,14 +38,23 @@ struct ReportProfile {
   Profile result{};
 };
 
+/// A campaign of the gate, by its folder.
+struct ReportCampaign {
+  std::string folder{};
+  GateReport report{};
+  bool ended = true;  ///< else `report` is how far it came, and no verdict
+};
+
 struct ReportData {
   std::vector<ReportRun> runs{};            ///< by their start
   std::vector<ReportAblation> ablations{};  ///< by their start
   std::vector<ReportProfile> profiles{};    ///< by their start
+  std::vector<ReportCampaign> campaigns{};  ///< in the order in which they were given
   std::vector<ReportFile> rejected{};       ///< of no form that a result could be read from
   std::vector<ReportFile> skipped{};        ///< no results, or there before
 
-  /// Whether there is nothing to show: no result, and no file that at least claims to be one.
+  /// Whether there is nothing to show: no result, no campaign, and no file that at least claims to
+  /// be one.
   bool empty() const;
   /// Whether any file could not be read or was damaged (kUsage), broke its schema or its rules
   /// (kInvalid), or neither.

@@ -62,10 +62,9 @@ const Metric* headline_metric(const Result& run) {
   return nullptr;
 }
 
-std::pair<std::string, std::string> bounds_texts(const Interval& interval,
-                                                 const std::string& unit) {
-  std::string low = format_quantity(*interval.low, unit);
-  std::string high = format_quantity(*interval.high, unit);
+std::pair<std::string, std::string> bounds_texts(const Quartiles& bounds, const std::string& unit) {
+  std::string low = format_quantity(bounds.low, unit);
+  std::string high = format_quantity(bounds.high, unit);
   const std::size_t blank = low.find(' ');
   if (blank != std::string::npos && high.ends_with(low.substr(blank))) low.resize(blank);
   return {std::move(low), std::move(high)};
@@ -74,8 +73,22 @@ std::pair<std::string, std::string> bounds_texts(const Interval& interval,
 std::string with_interval(const Interval& interval, const std::string& unit) {
   std::string center = format_quantity(interval.center, unit);
   if (!interval.low || !interval.high) return center;
-  const auto [low, high] = bounds_texts(interval, unit);
+  const auto [low, high] = bounds_texts({*interval.low, *interval.high}, unit);
   return fmt::format("{} [{}, {}]", center, low, high);
+}
+
+std::string with_quartiles(const Summary& summary, const std::string& unit) {
+  const std::string center = format_quantity(summary.median->center, unit);
+  if (!summary.quartiles) return center;
+  const auto [low, high] = bounds_texts(*summary.quartiles, unit);
+  return fmt::format("{} ({} .. {})", center, low, high);
+}
+
+std::string peak_text(const Peak& peak) {
+  const std::optional<double> best = peak_of({peak}, peak.tag);
+  if (!best) return "unknown: " + printable(peak.reason);
+  return fmt::format("{} at best, {} usually", format_quantity(*best, peak.unit),
+                     format_quantity(peak.value->center, peak.unit));
 }
 
 std::string ratio_text(const Interval& ratio) {
@@ -115,9 +128,8 @@ ReportLine line_of(const ReportRun& run) {
   line.stack =
       setting_text(run.result.settings, "precision") + " " + kernels_text(run.result.kernels);
   if (const Metric* metric = headline_metric(run.result)) {
-    const Interval& median = *metric->summary.median;
-    line.headline = {printable(metric->tag, 40), with_interval(median, metric->unit),
-                     median.center};
+    line.headline = {printable(metric->tag, 40), with_quartiles(metric->summary, metric->unit),
+                     metric->summary.median->center};
   }
   line.quality = quality_text(run.result.quality);
   if (run.result.quality) line.quality_value = run.result.quality->quality.value;

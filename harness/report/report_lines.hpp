@@ -14,7 +14,7 @@ namespace harness {
 /// What is said of a result first.
 struct Headline {
   std::string name{};  ///< of the metric, or of what was compared
-  std::string text{};  ///< value with its interval
+  std::string text{};  ///< a median (with its quartiles), a ratio [with its interval]
   std::optional<double> value{};
 };
 
@@ -42,10 +42,14 @@ ReportLine line_of(const ReportProfile& profile);
 /// step, else the first one that is better when lower; null without any.
 const Metric* headline_metric(const Result& run);
 
-/// Its bounds, the unit once where it is the same: "1.200", "1.250 s". Precondition: it has both.
-std::pair<std::string, std::string> bounds_texts(const Interval& interval, const std::string& unit);
+/// Two bounds, the unit once where it is the same: "1.200", "1.250 s".
+std::pair<std::string, std::string> bounds_texts(const Quartiles& bounds, const std::string& unit);
+/// The median with the quartiles: "1.234 s (1.200 .. 1.250 s)". Precondition: it has a median.
+std::string with_quartiles(const Summary& summary, const std::string& unit);
 /// "1.234 s [1.200, 1.250 s]", without brackets where there is no interval.
 std::string with_interval(const Interval& interval, const std::string& unit);
+/// "533 GFLOP/s at best, 527 GFLOP/s usually"; or why it is unknown.
+std::string peak_text(const Peak& peak);
 /// "1.26 [1.22, 1.30]".
 std::string ratio_text(const Interval& ratio);
 

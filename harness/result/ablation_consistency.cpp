@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <set>
 
 #include "harness/result/consistency_common.hpp"
+#include "harness/result/consistency_cost.hpp"
 #include "harness/result/consistency_times.hpp"
+#include "harness/result/turns_consistency.hpp"
 
 namespace harness {
 namespace {
@@ -15,17 +18,13 @@ using nlohmann::json;
 
 class Finder {
  public:
-  explicit Finder(const Ablation& ablation) : ablation_(ablation) {
-    const json& effective = ablation.settings.effective;
-    warmup_rounds_ = effective.value("warmup_rounds", std::int64_t{0});
-    planned_rounds_ = warmup_rounds_ + effective.value("rounds", std::int64_t{0});
-    steps_per_turn_ = effective.value("steps_per_turn", std::size_t{1});
-  }
+  explicit Finder(const Ablation& ablation) : ablation_(ablation) {}
 
   std::vector<SchemaProblem> find(const json& document) {
     check_common(ablation_, document, problems_);
-    names();
-    for (std::size_t i = 0; i < ablation_.variants.size(); ++i) turns(i);
+    names(document);
+    check_turns(ablation_, problems_);
+    check_peaks(ablation_.peaks, problems_);
     figures(document);
     for (std::size_t i = 0; i < ablation_.variants.size(); ++i) quality(i);
     check_duration(ablation_, seconds_of_steps(), problems_);
@@ -35,12 +34,16 @@ class Finder {
  private:
   static std::string path_of(std::size_t i) { return fmt::format("/variants/{}", i); }
 
-  void names() {
+  void names(const json& document) {
     std::set<std::string> seen;
     for (std::size_t i = 0; i < ablation_.variants.size(); ++i) {
       const Variant& variant = ablation_.variants[i];
       problems_.expect_once(seen, variant.name, path_of(i) + "/name");
       const std::string& previous = variant.to_previous.to;
+      peer(i);
+      problems_.expect(
+          document.at("variants").at(i).at("settings").is_null() == variant.peer.has_value(),
+          path_of(i) + "/settings", "a peer has none, and only a peer");
       problems_.expect(previous.empty() || (previous != variant.name && seen.contains(previous)),
                        path_of(i) + "/ratio_to_previous/to",
                        "'" + previous + "' is no variant that stands before it");
@@ -51,59 +54,14 @@ class Finder {
     }
   }
 
-  // Only whole rounds are kept, so each variant has a turn in each of them.
-  void turns(std::size_t i) {
-    const std::vector<Turn>& turns = ablation_.variants[i].turns;
-    const std::size_t rounds = ablation_.variants.front().turns.size();
-    const bool ended = ablation_.status.state == RunState::kValid;
-    problems_.expect(
-        turns.size() == rounds && (!ended || static_cast<std::int64_t>(rounds) == planned_rounds_),
-        path_of(i) + "/turns",
-        fmt::format("{} turns, where the first variant has {} and {} were planned", turns.size(),
-                    rounds, planned_rounds_));
-    for (std::size_t k = 0; k < turns.size(); ++k) {
-      const Turn& turn = turns[k];
-      const std::string path = fmt::format("{}/turns/{}", path_of(i), k);
-      problems_.expect(turn.round == static_cast<std::int64_t>(k + 1), path + "/round",
-                       fmt::format("{}, but it is turn {}", turn.round, k + 1));
-      problems_.expect(turn.warmup == (turn.round <= warmup_rounds_), path + "/warmup",
-                       fmt::format("{} in round {}, with {} warm-up rounds", turn.warmup,
-                                   turn.round, warmup_rounds_));
-      const std::vector<std::size_t> order = turn_order(turn.round, ablation_.variants.size());
-      const bool in_order = turn.order >= 1 &&
-                            turn.order <= static_cast<std::int64_t>(order.size()) &&
-                            order[static_cast<std::size_t>(turn.order - 1)] == i;
-      problems_.expect(in_order, path + "/order",
-                       fmt::format("{}: rounds go forwards and backwards in turn", turn.order));
-      problems_.expect(
-          turn.step_seconds.size() == steps_per_turn_, path + "/step_seconds",
-          fmt::format("{} steps, but a turn has {}", turn.step_seconds.size(), steps_per_turn_));
-      for (const auto& [phase, seconds] : turn.phase_seconds) {
-        problems_.expect(
-            seconds.size() == turn.step_seconds.size(),
-            fmt::format("{}/phase_seconds/{}", path, pointer_step(phase)),
-            fmt::format("{} numbers for {} steps", seconds.size(), turn.step_seconds.size()));
-      }
-      phases_within_steps(turn, path);
-    }
-  }
-
-  void phases_within_steps(const Turn& turn, const std::string& path) {
-    const double rounding = kClockRounding * static_cast<double>(turn.phase_seconds.size() + 1);
-    for (std::size_t k = 0; k < turn.step_seconds.size(); ++k) {
-      double sum = 0;
-      for (const auto& [phase, seconds] : turn.phase_seconds) {
-        if (k >= seconds.size()) continue;
-        sum += seconds[k];
-        problems_.expect(seconds[k] >= 0,
-                         fmt::format("{}/phase_seconds/{}/{}", path, pointer_step(phase), k),
-                         "no time is below 0");
-      }
-      if (sum <= turn.step_seconds[k] * (1 + 1e-9) + rounding) continue;
-      problems_.expect(
-          false, fmt::format("{}/step_seconds/{}", path, k),
-          fmt::format("{} s, but its phases together took {} s", turn.step_seconds[k], sum));
-    }
+  void peer(std::size_t i) {
+    const std::vector<Variant>& variants = ablation_.variants;
+    const bool in_place = variants[i].peer || i == 0 || !variants[i - 1].peer;
+    problems_.expect(in_place, path_of(i) + "/name", "stands behind a peer, and is none");
+    if (!variants[i].peer) return;
+    problems_.expect(i > 0, path_of(i) + "/peer", "the first variant is no peer");
+    problems_.expect(!variants[i].quality, path_of(i) + "/quality", "a peer has none");
+    problems_.expect(!variants[i].cost, path_of(i) + "/cost", "a peer has none");
   }
 
   double seconds_of_steps() const {
@@ -131,6 +89,9 @@ class Finder {
       speedup(path + "/ratio_to_previous", stored.to_previous, computed.to_previous);
       speedup(path + "/ratio_to_reference", stored.to_reference, computed.to_reference);
       phases(path + "/phases", stored.phases, computed.phases);
+      if (stored.cost) {
+        check_cost(*stored.cost, stored.median_seconds, ablation_.peaks, path + "/cost", problems_);
+      }
       const json& passed = document.at("variants").at(i).at("quality_passed");
       const bool judged = stored.quality && stored.quality->passed.has_value();
       problems_.expect(judged ? passed == stored.quality->passed.value_or(false) : passed.is_null(),
@@ -167,19 +128,24 @@ class Finder {
   void quality(std::size_t i) {
     const std::optional<QualityReport>& report = ablation_.variants[i].quality;
     if (report) {
-      const std::int64_t steps = planned_rounds_ * static_cast<std::int64_t>(steps_per_turn_);
-      check_quality(*report, ablation_.settings, steps, path_of(i) + "/quality", problems_);
+      check_quality(*report, ablation_.settings, steps_before_quality(), path_of(i) + "/quality",
+                    problems_);
     }
+    if (ablation_.variants[i].peer) return;
     if (ablation_.status.state != RunState::kValid) return;
     problems_.expect(
         report && report->passed.value_or(true), "/status/state",
         fmt::format("valid, although '{}' did not reach the quality", ablation_.variants[i].name));
   }
 
+  /// It was evaluated once, behind the rounds of the first cluster.
+  std::int64_t steps_before_quality() const {
+    const nlohmann::json& effective = ablation_.settings.effective;
+    const auto count = [&](const char* key) { return effective.value(key, std::int64_t{0}); };
+    return (count("warmup_rounds") + count("rounds")) * count("steps_per_turn");
+  }
+
   const Ablation& ablation_;
-  std::int64_t warmup_rounds_ = 0;
-  std::int64_t planned_rounds_ = 0;
-  std::size_t steps_per_turn_ = 1;
   ProblemList problems_;
 };
 

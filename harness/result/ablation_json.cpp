@@ -3,6 +3,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/text.hpp"
 #include "harness/result/common_json.hpp"
+#include "harness/result/cost_json.hpp"
 #include "harness/result/json_clean.hpp"
 #include "harness/result/json_fields.hpp"
 
@@ -21,6 +22,12 @@ constexpr JsonFields kPhase(JsonField("name", &VariantPhase::name),
 
 constexpr JsonFields kVariant(JsonField("name", &Variant::name),
                               JsonField("summary", &Variant::summary));
+
+constexpr JsonFields kPeerFile(JsonField("file", &PeerFile::file),
+                               JsonField("sha256", &PeerFile::sha256));
+
+constexpr JsonFields kPeer(JsonField("command", &Peer::command),
+                           JsonField("version", &Peer::version));
 
 constexpr JsonFields kLeftOut(JsonField("name", &LeftOut::name),
                               JsonField("reason", &LeftOut::reason));
@@ -52,31 +59,78 @@ VariantPhase phase_from(const json& object) {
   return phase;
 }
 
+json turn_json(const Turn& turn) {
+  json object = kTurn.put(turn);
+  if (turn.cluster > 0) object["cluster"] = turn.cluster;
+  if (turn.group > 0) object["group"] = turn.group;
+  return object;
+}
+
+Turn turn_from(const json& object) {
+  Turn turn = kTurn.take(object);
+  turn.cluster = object.value("cluster", turn.cluster);
+  turn.group = object.value("group", turn.group);
+  return turn;
+}
+
+json peer_json(const Peer& peer) {
+  json object = kPeer.put(peer);
+  object["files"] = list_json(peer.files, kPeerFile);
+  return object;
+}
+
+Peer peer_from(const json& object) {
+  Peer peer = kPeer.take(object);
+  peer.files = list_from<PeerFile>(object.at("files"), kPeerFile);
+  return peer;
+}
+
+json settings_json(const VariantSettings& settings) {
+  json object = settings.chosen;
+  object["kernels"] = settings.kernels;
+  return object;
+}
+
+VariantSettings settings_from(json object) {
+  VariantSettings settings = standard_variant();
+  settings.kernels = object.at("kernels").get<KernelSet>();
+  object.erase("kernels");
+  for (const auto& [name, value] : object.items()) settings.chosen[name] = value;
+  return settings;
+}
+
+std::string why_no_quality(const Variant& variant) {
+  if (variant.peer) return "a peer is not judged";
+  return variant.quality ? "there is nothing to judge it by" : "quality was not evaluated";
+}
+
 json variant_json(const Variant& variant) {
   json object = kVariant.put(variant);
-  object["settings"] = variant.settings.chosen;
-  object["settings"]["kernels"] = variant.settings.kernels;
+  if (variant.peer) object["peer"] = peer_json(*variant.peer);
+  put(object, "settings", variant.peer ? std::nullopt : std::optional(variant.settings),
+      "a peer has none", settings_json);
   object["peak_memory_source"] = variant.memory.source;
   object["phases"] = list_json(variant.phases, phase_json);
-  object["turns"] = list_json(variant.turns, kTurn);
+  object["turns"] = list_json(variant.turns, turn_json);
   put(object, "median_seconds", variant.median_seconds, "no round was finished after the warm-up");
   put_speedup(object, "ratio_to_first", variant.to_first);
   put_speedup(object, "ratio_to_previous", variant.to_previous);
   put_speedup(object, "ratio_to_reference", variant.to_reference);
   put(object, "peak_memory_bytes", variant.memory.peak_bytes, variant.memory.reason);
+  put(object, "cost", variant.cost, "no cost was computed", cost_json);
   put(object, "quality_passed", variant.quality ? variant.quality->passed : std::nullopt,
-      variant.quality ? "there is nothing to judge it by" : "quality was not evaluated");
-  put(object, "quality", variant.quality, "quality was not evaluated", quality_json);
+      why_no_quality(variant));
+  put(object, "quality", variant.quality, why_no_quality(variant), quality_json);
   return object;
 }
 
 Variant variant_from(const json& object) {
   Variant variant = kVariant.take(object);
-  json settings = object.at("settings");
-  variant.settings.kernels = settings.at("kernels").get<KernelSet>();
-  settings.erase("kernels");
-  variant.settings.chosen = standard_variant().chosen;
-  for (const auto& [name, value] : settings.items()) variant.settings.chosen[name] = value;
+  if (object.contains("peer")) {
+    variant.peer = peer_from(object.at("peer"));
+  } else {
+    variant.settings = settings_from(object.at("settings"));
+  }
   variant.median_seconds = optional_of<double>(object, "median_seconds");
   variant.to_first = speedup_from(object, "ratio_to_first");
   variant.to_previous = speedup_from(object, "ratio_to_previous");
@@ -86,7 +140,9 @@ Variant variant_from(const json& object) {
   if (!variant.memory.peak_bytes) variant.memory.reason = reason_of(object, "peak_memory_bytes");
   if (!object.at("quality").is_null()) variant.quality = quality_from(object.at("quality"));
   variant.phases = list_from<VariantPhase>(object.at("phases"), phase_from);
-  variant.turns = list_from<Turn>(object.at("turns"), kTurn);
+  variant.turns = list_from<Turn>(object.at("turns"), turn_from);
+  const json cost = object.value("cost", json());
+  if (!cost.is_null()) variant.cost = cost_from(cost);
   return variant;
 }
 
@@ -96,6 +152,7 @@ json to_json(const Ablation& ablation) {
   json document = common_json(ablation, "ablation", kAblationSchemaVersion);
   document["variants"] = list_json(ablation.variants, variant_json);
   document["left_out"] = list_json(ablation.left_out, kLeftOut);
+  document["peaks"] = list_json(ablation.peaks, peak_json);
   clean_for_result(document);
   return document;
 }
@@ -106,6 +163,9 @@ Ablation ablation_from_json(const json& document) {
     read_common(document, ablation);
     ablation.variants = list_from<Variant>(document.at("variants"), variant_from);
     ablation.left_out = list_from<LeftOut>(document.at("left_out"), kLeftOut);
+    if (document.contains("peaks")) {
+      ablation.peaks = list_from<Peak>(document.at("peaks"), peak_from);
+    }
     return ablation;
   } catch (const json::exception& error) {
     throw Error("ablation", "does not fit the schema: " + printable(error.what()),

@@ -102,6 +102,7 @@ json rules_json(const RulesReference& rules) {
   json object = kRules.put(rules);
   object["departures"] = list_json(rules.departures, kDeparture);
   if (!rules.scenario.empty()) object["scenario"] = rules.scenario;
+  if (rules.lockstep) object["lockstep"] = true;
   return object;
 }
 
@@ -109,6 +110,7 @@ RulesReference rules_from(const json& object) {
   RulesReference rules = kRules.take(object);
   rules.departures = list_from<Departure>(object.at("departures"), kDeparture);
   rules.scenario = object.value("scenario", "");
+  rules.lockstep = object.value("lockstep", false);
   return rules;
 }
 

@@ -35,6 +35,11 @@ class Checker {
       samples(metric, path);
       Metric again = metric;
       summarise(again);
+      // Before 1.7.0 a median had the bounds that independent samples would give.
+      const std::optional<Interval>& median = metric.summary.median;
+      if (median && again.summary.median && median->low && median->high) {
+        again.summary.median = median_interval(summarised_values(metric));
+      }
       summary(metric.summary, again.summary, path + "/summary");
       // Their wording may change from version to version, their number does not.
       problems_.expect(metric.warnings.size() >= again.warnings.size(), path + "/warnings",
@@ -98,6 +103,10 @@ class Checker {
                      stored.median ? "there, without samples" : "null, although there are samples");
     if (!stored.median || !computed.median) return;
     problems_.expect_same_interval(path + "/median", *stored.median, *computed.median);
+    if (!stored.quartiles || !computed.quartiles) return;
+    problems_.expect_same(path + "/quartiles/low", stored.quartiles->low, computed.quartiles->low);
+    problems_.expect_same(path + "/quartiles/high", stored.quartiles->high,
+                          computed.quartiles->high);
   }
 
   const Result& result_;

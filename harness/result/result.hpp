@@ -10,14 +10,7 @@
 
 namespace harness {
 
-inline constexpr const char* kResultSchemaVersion = "1.4.0";
-
-struct CostReport {
-  Cost cost{};
-  std::optional<double> achieved_flops_per_second{};  ///< step FLOPs over the median step
-  std::optional<double> utilisation{};  ///< of the measured peak of `cost.precision`, 0..1
-  std::string reason{};                 ///< why `utilisation` is missing
-};
+inline constexpr const char* kResultSchemaVersion = "1.7.0";
 
 /// Where a run went on after it had been stopped or killed.
 struct Resumption {

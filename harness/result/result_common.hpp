@@ -86,7 +86,7 @@ inline const char* default_scenario(bool trains_to_target) {
 
 struct RulesReference {
   std::string workload{};
-  std::string file{};  ///< rules/NAME.json
+  std::string file{};  ///< rules/NAME.json, or the name of a file given with --rules
   std::string version{};
   std::string sha256{};
   std::string tier{};
@@ -94,6 +94,7 @@ struct RulesReference {
   std::vector<Departure> departures{};
   bool mlperf_equivalent = false;
   std::string scenario{};  ///< how the workload was driven; empty in an ablation
+  bool lockstep = false;   ///< when told, in turn with other processes
 };
 
 /// What was asked for and what was used, by the names of the command line with '_' for '-'
@@ -118,6 +119,13 @@ struct QualityReport {
   std::optional<double> target{};
   std::optional<bool> passed{};
   std::optional<std::int64_t> reached_at_step{};
+};
+
+struct CostReport {
+  Cost cost{};
+  std::optional<double> achieved_flops_per_second{};  ///< step FLOPs over the median step
+  std::optional<double> utilisation{};  ///< of the measured peak of `cost.precision`, 0..1
+  std::string reason{};                 ///< why `utilisation` is missing
 };
 
 /// What `harness submit` did to a file before it was shared.

@@ -7,22 +7,15 @@
 #include "harness/base/error.hpp"
 #include "harness/base/text.hpp"
 #include "harness/result/common_json.hpp"
+#include "harness/result/cost_json.hpp"
 #include "harness/result/json_clean.hpp"
 #include "harness/result/json_fields.hpp"
+#include "harness/stats/stats.hpp"
 
 namespace harness {
 namespace {
 
 using nlohmann::json;
-
-constexpr JsonFields kPeak(JsonField("tag", &Peak::tag), JsonField("unit", &Peak::unit),
-                           JsonField("method", &Peak::method), JsonField("threads", &Peak::threads),
-                           JsonField("samples", &Peak::samples));
-
-constexpr JsonFields kCost(JsonField("forward_flops", &Cost::forward_flops),
-                           JsonField("step_flops", &Cost::step_flops),
-                           JsonField("step_bytes", &Cost::step_bytes),
-                           JsonField("precision", &Cost::precision));
 
 constexpr JsonFields kResumption(JsonField("epoch", &Resumption::epoch),
                                  JsonField("steps", &Resumption::steps),
@@ -39,11 +32,25 @@ constexpr JsonFields kMetric(JsonField("tag", &Metric::tag), JsonField("unit", &
                              JsonField("description", &Metric::description),
                              JsonField("warnings", &Metric::warnings));
 
+// A median without bounds is the new form; what an older file holds stays as it is.
+json median_json(const Interval& median) {
+  json object = interval_json(median);
+  if (median.low) return object;
+  for (const char* bound : {"low", "high"}) {
+    object["missing"][bound] = "samples of one process are not independent; see the quartiles";
+  }
+  return object;
+}
+
+constexpr JsonFields kQuartiles(JsonField("low", &Quartiles::low),
+                                JsonField("high", &Quartiles::high));
+
 json summary_json(const Summary& summary) {
   constexpr const char* kNone = "no finite sample after the warm-up";
   const bool any = summary.n > 0;
   json object = {{"n", summary.n}};
-  put(object, "median", summary.median, kNone, interval_json);
+  put(object, "median", summary.median, kNone, median_json);
+  if (summary.quartiles) object["quartiles"] = kQuartiles.put(*summary.quartiles);
   put(object, "min", summary.min, kNone);
   put(object, "max", summary.max, kNone);
   put(object, "p90", summary.p90, any ? "needs 50 samples" : kNone);
@@ -55,6 +62,7 @@ Summary summary_from(const json& object) {
   Summary summary;
   summary.n = object.at("n");
   if (!object.at("median").is_null()) summary.median = interval_from(object.at("median"));
+  if (object.contains("quartiles")) summary.quartiles = kQuartiles.take(object.at("quartiles"));
   summary.min = optional_of<double>(object, "min");
   summary.max = optional_of<double>(object, "max");
   summary.p90 = optional_of<double>(object, "p90");
@@ -72,53 +80,6 @@ json sample_json(const Sample& sample) {
 Sample sample_from(const json& object) {
   return {object.at("step").get<std::int64_t>(), object.at("warmup").get<bool>(),
           optional_of<double>(object, "value"), object.value("reason", "")};
-}
-
-json peak_json(const Peak& peak) {
-  json object = kPeak.put(peak);
-  object["value"] = peak.value ? interval_json(*peak.value) : json();
-  if (!peak.value) object["reason"] = why_missing(peak.reason);
-  return object;
-}
-
-Peak peak_from(const json& object) {
-  Peak peak = kPeak.take(object);
-  if (!object.at("value").is_null()) peak.value = interval_from(object.at("value"));
-  peak.reason = object.value("reason", "");
-  return peak;
-}
-
-// Before 1.3.0 convolutions were all that was counted.
-std::map<std::string, std::int64_t> calls_from(const json& object) {
-  std::map<std::string, std::int64_t> calls;
-  if (object.contains("calls")) return object.at("calls").get_to(calls);
-  const std::int64_t convolutions = object.at("convolution_calls");
-  if (convolutions > 0) calls.emplace("convolutions", convolutions);
-  return calls;
-}
-
-json cost_json(const CostReport& report) {
-  const Cost& cost = report.cost;
-  json object = kCost.put(cost);
-  object["calls"] = cost.calls;
-  if (!cost.phase_flops.empty()) object["phase_flops"] = cost.phase_flops;
-  if (!cost.phase_bytes.empty()) object["phase_bytes"] = cost.phase_bytes;
-  put(object, "achieved_flops_per_second", report.achieved_flops_per_second, report.reason);
-  put(object, "utilisation", report.utilisation, report.reason);
-  return object;
-}
-
-CostReport cost_from(const json& object) {
-  CostReport report;
-  const std::map<std::string, double> none;
-  report.cost = kCost.take(object);
-  report.cost.calls = calls_from(object);
-  report.cost.phase_flops = object.value("phase_flops", none);
-  report.cost.phase_bytes = object.value("phase_bytes", none);
-  report.achieved_flops_per_second = optional_of<double>(object, "achieved_flops_per_second");
-  report.utilisation = optional_of<double>(object, "utilisation");
-  if (!report.utilisation) report.reason = reason_of(object, "utilisation");
-  return report;
 }
 
 json training_json(const TrainingReport& report) {
@@ -180,6 +141,11 @@ Metric metric_from_json(const json& object) {
   metric.direction = direction_from(object.at("direction"));
   metric.samples = list_from<Sample>(object.at("samples"), sample_from);
   metric.summary = summary_from(object.at("summary"));
+  // Before 1.7.0 files did not say them; they hold all samples.
+  const std::vector<double> values = summarised_values(metric);
+  if (!metric.summary.quartiles && metric.summary.median && !values.empty()) {
+    metric.summary.quartiles = quartiles(values);
+  }
   return metric;
 }
 

@@ -278,6 +278,11 @@ std::vector<SchemaProblem> validate_schema(const json& document,
   return problems;
 }
 
+std::string problem_text(const SchemaProblem& problem) {
+  const std::string place = problem.path.empty() ? "(file)" : printable(problem.path);
+  return place + ": " + printable(problem.reason, 400);
+}
+
 std::filesystem::path result_schema_path(const std::string& kind) {
   return home_folder() / "results" / "schema" / (kind + ".schema.json");
 }

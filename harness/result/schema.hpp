@@ -16,6 +16,9 @@ struct SchemaProblem {
   std::string reason{};
 };
 
+/// "/path: reason", safe to print; "(file): reason" for one of the whole document.
+std::string problem_text(const SchemaProblem& problem);
+
 /// Most problems that are listed of one document.
 inline constexpr std::size_t kMostProblems = 50;
 

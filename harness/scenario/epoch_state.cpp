@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "harness/result/common_json.hpp"
+#include "harness/result/json_fields.hpp"
 #include "harness/result/result_json.hpp"
 
 namespace harness {
@@ -13,6 +14,20 @@ namespace {
 
 using nlohmann::json;
 using Values = std::map<std::string, double>;
+
+constexpr JsonFields kState(JsonField("epoch", &EpochState::epoch),
+                            JsonField("steps", &EpochState::steps),
+                            JsonField("samples", &EpochState::samples),
+                            JsonField("seconds", &EpochState::seconds));
+
+constexpr JsonFields kTotals(JsonField("steps", &EpochTotals::steps),
+                             JsonField("seconds", &EpochTotals::seconds));
+
+constexpr JsonFields kSum(JsonField("step_seconds", &StepRecord::seconds),
+                          JsonField("samples", &StepRecord::samples),
+                          JsonField("phases", &StepRecord::phases),
+                          JsonField("stages", &StepRecord::stages),
+                          JsonField("losses", &StepRecord::losses));
 
 void add_to(Values& sums, const Values& values) {
   for (const auto& [name, value] : values) sums[name] += value;
@@ -57,54 +72,24 @@ StepRecord EpochTotals::mean(std::int64_t epoch) const {
 }
 
 json to_json(const EpochState& state) {
-  const EpochTotals& totals = state.totals;
-  json metrics = json::array();
-  for (const Metric& metric : state.metrics) metrics.push_back(metric_json(metric));
-  json resumed = json::array();
-  for (const Resumption& one : state.resumed) {
-    resumed.push_back(resumption_json(one));
-  }
-  const QualityReport last{state.quality.value_or(Quality{}), {}, {}, {}};
-  return {{"epoch", state.epoch},
-          {"quality", state.quality ? quality_json(last) : json()},
-          {"totals",
-           {{"steps", totals.steps},
-            {"seconds", totals.seconds},
-            {"step_seconds", totals.sum.seconds},
-            {"samples", totals.sum.samples},
-            {"phases", totals.sum.phases},
-            {"stages", totals.sum.stages},
-            {"losses", totals.sum.losses}}},
-          {"steps", state.steps},
-          {"samples", state.samples},
-          {"seconds", state.seconds},
-          {"metrics", std::move(metrics)},
-          {"resumed", std::move(resumed)}};
+  json document = kState.put(state);
+  document["totals"] = kSum.put(state.totals.sum, kTotals.put(state.totals));
+  document["quality"] =
+      state.quality ? quality_json(QualityReport{*state.quality, {}, {}, {}}) : json();
+  document["metrics"] = list_json(state.metrics, metric_json);
+  document["resumed"] = list_json(state.resumed, resumption_json);
+  return document;
 }
 
 EpochState epoch_state_from_json(const json& document) {
-  EpochState state;
-  state.epoch = document.at("epoch");
-  const json& totals = document.at("totals");
-  state.totals.steps = totals.at("steps");
-  state.totals.seconds = totals.at("seconds");
-  state.totals.sum.seconds = totals.at("step_seconds");
-  state.totals.sum.samples = totals.at("samples");
-  state.totals.sum.phases = totals.at("phases").get<Values>();
-  state.totals.sum.stages = totals.at("stages").get<Values>();
-  state.totals.sum.losses = totals.at("losses").get<Values>();
-  state.steps = document.at("steps");
-  state.samples = document.at("samples");
-  state.seconds = document.at("seconds");
+  EpochState state = kState.take(document);
+  state.totals = kTotals.take(document.at("totals"));
+  kSum.take(document.at("totals"), state.totals.sum);
   if (const json& quality = document.at("quality"); !quality.is_null()) {
     state.quality = quality_from(quality).quality;
   }
-  for (const json& metric : document.at("metrics")) {
-    state.metrics.push_back(metric_from_json(metric));
-  }
-  for (const json& one : document.at("resumed")) {
-    state.resumed.push_back(resumption_from_json(one));
-  }
+  state.metrics = list_from<Metric>(document.at("metrics"), metric_from_json);
+  state.resumed = list_from<Resumption>(document.at("resumed"), resumption_from_json);
   if (!plausible(state)) throw std::out_of_range("impossible epochs, steps or times");
   return state;
 }

@@ -23,7 +23,7 @@ class EpochLoop {
         options_(options),
         tier_(options.tier),
         hooks_(hooks),
-        session_({{"", &workload, &context}}, hooks, observers, record_),
+        session_(workload, context, hooks, observers, record_),
         state_(options.resume_from.value_or(EpochState{})),
         table_(std::move(state_.metrics)),
         seconds_before_(state_.seconds),
@@ -120,7 +120,7 @@ class EpochLoop {
     session_.tell(&Observer::evaluation_begin, state_.epoch);
     const Quality quality = evaluate(trained);
     session_.timer().forget();
-    session_.tell(&Observer::evaluated, quality, EvaluationPoint{"", state_.epoch, state_.samples});
+    session_.tell(&Observer::evaluated, quality, EvaluationPoint{state_.epoch, state_.samples});
     record_.quality = state_.quality = quality;
     const double evaluated = now();
     note_epoch(quality, trained - epoch_start_, evaluated - trained);

@@ -1,7 +1,6 @@
 // Events of a run, in order: stage*, (progress*), step*, evaluated*, finished. A run that trains to
 // a quality target has more: run_begin, data_opened, (epoch_begin, step*, epoch_end,
-// evaluation_begin, evaluated)*, run_end, finished. Observers print or write; the runner itself
-// does neither.
+// evaluation_begin, evaluated)*, run_end, finished. Observers print or write, scenarios do neither.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +26,6 @@ struct StepRecord {
   std::map<std::string, double> losses{};  ///< may be non-finite
   std::int64_t samples = 0;
   double elapsed = 0;      ///< since the first step began, by the monotonic clock
-  std::string variant{};   ///< of an ablation; empty in a run
-  std::int64_t round = 0;  ///< of an ablation, 1-based, warm-up included; 0 in a run
   std::int64_t epoch = 0;  ///< 1-based, of a run that trains to a target; 0 elsewhere
 };
 
@@ -42,7 +39,6 @@ struct RunLength {
 
 /// Where in a run an evaluation stands.
 struct EvaluationPoint {
-  std::string variant{};     ///< of an ablation; empty in a run
   std::int64_t epoch = 0;    ///< 1-based, the last one trained; 0 in a run without epochs
   std::int64_t samples = 0;  ///< trained on so far; 0 in a run without epochs
 };

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
+#include "harness/base/named.hpp"
 #include "harness/base/text.hpp"
 #include "harness/scenario/epochs.hpp"
 #include "harness/scenario/steps.hpp"
@@ -39,12 +40,11 @@ Registry& registry() {
 }  // namespace
 
 const Scenario& find_scenario(const std::string& name) {
-  std::vector<std::string> names;
   for (const auto& scenario : registry().scenarios) {
     if (scenario->info().name == name) return *scenario;
-    names.push_back(scenario->info().name);
   }
-  throw Error("scenario '" + printable(name) + "'", "unknown", did_you_mean(name, names));
+  throw Error("scenario '" + printable(name) + "'", "unknown",
+              did_you_mean(name, names_of(scenario_infos())));
 }
 
 const ScenarioInfos& scenario_infos() { return registry().infos; }

@@ -6,49 +6,41 @@
 
 namespace harness {
 
-Session::Session(std::vector<Participant> all, const SessionHooks& hooks,
+Session::Session(Workload& workload, WorkloadContext& context, const SessionHooks& hooks,
                  const std::vector<Observer*>& observers, SessionRecord& record)
-    : all_(std::move(all)),
+    : workload_(workload),
+      context_(context),
       hooks_(hooks),
       observers_(observers),
       record_(record),
+      steps_(demand<Steps>(workload, "run")),
       timer_(hooks_.clock) {
-  for (const Participant& one : all_) {
-    steps_.push_back(&demand<Steps>(*one.workload, one.name.empty() ? "run" : one.name));
-    WorkloadContext& context = *one.context;
-    context.phases = &timer_;
-    context.stopwatch = &timer_;
-    context.progress = [this](const std::string& what, std::int64_t done, std::int64_t total) {
-      tell(&Observer::progress, what, done, total);
-    };
-    context.interrupted = [this] { stop_if_asked(); };
-  }
+  context_.phases = &timer_;
+  context_.stopwatch = &timer_;
+  context_.progress = [this](const std::string& what, std::int64_t done, std::int64_t total) {
+    tell(&Observer::progress, what, done, total);
+  };
+  context_.interrupted = [this] { stop_if_asked(); };
 }
 
 Session::~Session() {
   const WorkloadContext untold;
-  for (const Participant& one : all_) {
-    one.context->phases = nullptr;
-    one.context->stopwatch = nullptr;
-    one.context->progress = untold.progress;
-    one.context->interrupted = untold.interrupted;
-  }
+  context_.phases = nullptr;
+  context_.stopwatch = nullptr;
+  context_.progress = untold.progress;
+  context_.interrupted = untold.interrupted;
 }
 
-void Session::run(const std::function<void()>& loop,
-                  const std::function<void(std::size_t)>& prepare) {
+void Session::run(const std::function<void()>& loop) {
   // The order MLPerf asks for: data verified, caches cleared, model initialised, clock started.
   tell(&Observer::stage, "data");
-  timed("data_seconds", [&] { open_data(); });
+  timed("data_seconds", [&] { record_.data = workload_.open_data(context_); });
   hooks_.data_opened(record_.data);
   if (hooks_.clear_cache && !record_.data.root.empty()) clear_cache();
   stop_if_asked();
   tell(&Observer::stage, "prepare");
   timed("init_seconds", [&] {
-    for (std::size_t i = 0; i < all_.size(); ++i) {
-      tell_progress("preparing ", i);
-      prepare ? prepare(i) : all_[i].workload->prepare(*all_[i].context);
-    }
+    workload_.prepare(context_);
     if (hooks_.restore) hooks_.restore();
   });
   timer_.forget();
@@ -71,35 +63,23 @@ void Session::run(const std::function<void()>& loop,
   }
 }
 
-void Session::evaluate(const std::function<void(std::size_t, const Quality&)>& put) {
+void Session::evaluate(const std::function<void(const Quality&)>& put) {
   tell(&Observer::stage, "evaluate");
   timed("evaluation_seconds", [&] {
-    for (std::size_t i = 0; i < all_.size(); ++i) {
-      current_ = i;
-      tell_progress("quality of ", i);
-      if (all_.size() > 1) all_[i].workload->activate();
-      const Quality quality = steps_[i]->evaluate();
-      put(i, quality);
-      tell(&Observer::evaluated, quality, EvaluationPoint{all_[i].name});
-    }
+    const Quality quality = steps_.evaluate();
+    put(quality);
+    tell(&Observer::evaluated, quality, EvaluationPoint{});
   });
   stop_if_asked();  // not every workload looks while it evaluates
 }
 
 void Session::end(StopReason reason, std::string detail) {
-  const std::string& name = all_[current_].name;
   record_.stop = reason;
-  record_.stop_detail = name.empty() ? std::move(detail) : name + ": " + detail;
+  record_.stop_detail = std::move(detail);
 }
 
 void Session::stop_if_asked() const {
   if (hooks_.stop_requested()) throw Interrupted();
-}
-
-void Session::enter(std::size_t i) {
-  current_ = i;
-  stop_if_asked();
-  all_[i].workload->activate();
 }
 
 bool Session::diverged(const StepRecord& step) {
@@ -115,16 +95,6 @@ void Session::timed(const char* name, const std::function<void()>& work) {
   record_.preparation[name] = now() - start;
 }
 
-// Verified once: the others take over what the first has opened, where they can.
-void Session::open_data() {
-  record_.data = all_.front().workload->open_data(*all_.front().context);
-  for (std::size_t i = 1; i < all_.size(); ++i) {
-    stop_if_asked();
-    if (all_[i].workload->share_data(*all_.front().workload)) continue;
-    all_[i].workload->open_data(*all_[i].context);
-  }
-}
-
 void Session::clear_cache() {
   tell(&Observer::stage, "cache");
   const nlohmann::json cleared = hooks_.clear_cache(record_.data.root);
@@ -132,13 +102,6 @@ void Session::clear_cache() {
   const nlohmann::json why = cleared.value("reason", nlohmann::json());
   tell(&Observer::cache_cleared, cleared.value("complete", nlohmann::json()) == true,
        why.is_string() ? why.get<std::string>() : "");
-}
-
-void Session::tell_progress(const std::string& what, std::size_t done) const {
-  if (all_.size() == 1) return;
-  stop_if_asked();
-  tell(&Observer::progress, what + all_[done].name, static_cast<std::int64_t>(done),
-       std::ssize(all_));
 }
 
 }  // namespace harness

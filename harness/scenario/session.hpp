@@ -2,7 +2,6 @@
 // between them is a scenario's own.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -12,6 +11,7 @@
 
 #include "harness/scenario/epoch_state.hpp"
 #include "harness/scenario/observer.hpp"
+#include "harness/scenario/orders.hpp"
 #include "harness/scenario/step_timer.hpp"
 #include "harness/workload/capabilities.hpp"
 
@@ -31,6 +31,8 @@ struct SessionHooks {
   /// With this, each timed step has a neighbour that is recorded (plain, recorded, recorded, plain,
   /// ...): the plain ones are those of the metrics. Null: all are plain.
   StepRecorder* recorder = nullptr;
+  /// With this, a run of steps does what it is told once it is warmed up, whatever its tier says.
+  StepOrders* orders = nullptr;
   /// Called after each timed step, outside its time; not when training to a target, where nothing
   /// is outside.
   std::function<void(double step_seconds)> between_steps{};
@@ -53,29 +55,21 @@ struct SessionRecord {
   std::int64_t steps = 0;
 };
 
-/// One workload of a session. `context` outlives the workload; the session sets its callbacks, for
-/// as long as it lives.
-struct Participant {
-  std::string name{};  ///< of a variant; empty where there is only one workload
-  Workload* workload = nullptr;
-  WorkloadContext* context = nullptr;
-};
-
 class Session {
  public:
-  /// All but `all` outlive this. Throws Error where a workload does no steps.
-  Session(std::vector<Participant> all, const SessionHooks& hooks,
+  /// All outlive this, and `context` the workload; the session sets its callbacks, for as long as
+  /// it lives. Throws Error where the workload does no steps.
+  Session(Workload& workload, WorkloadContext& context, const SessionHooks& hooks,
           const std::vector<Observer*>& observers, SessionRecord& record);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// Opens the data, prepares each (by `prepare`, where there is more to do about it), and runs
-  /// `loop`. Errors before the first step propagate (there is nothing to lose); from then on every
-  /// outcome is in the record.
-  void run(const std::function<void()>& loop, const std::function<void(std::size_t)>& prepare = {});
-  /// The quality of each, which `put` hears before the observers do.
-  void evaluate(const std::function<void(std::size_t, const Quality&)>& put);
+  /// Opens the data, prepares, and runs `loop`. Errors before the first step propagate (there is
+  /// nothing to lose); from then on every outcome is in the record.
+  void run(const std::function<void()>& loop);
+  /// The quality, which `put` hears before the observers do.
+  void evaluate(const std::function<void(const Quality&)>& put);
 
   template <class... Parameters, class... Values>
   void tell(void (Observer::*event)(Parameters...), const Values&... values) const {
@@ -84,29 +78,25 @@ class Session {
   void end(StopReason reason, std::string detail);
   /// Throws Interrupted.
   void stop_if_asked() const;
-  /// It is this one's turn; errors name it.
-  void enter(std::size_t i);
   /// Ends the run and returns true where a loss of `step` is not finite.
   bool diverged(const StepRecord& step);
 
   double now() const { return hooks_.clock(); }
   StepTimer& timer() { return timer_; }
   const SessionHooks& hooks() const { return hooks_; }
-  Steps& steps(std::size_t i = 0) const { return *steps_[i]; }
+  Steps& steps() const { return steps_; }
 
  private:
   void timed(const char* name, const std::function<void()>& work);
-  void open_data();
   void clear_cache();
-  void tell_progress(const std::string& what, std::size_t done) const;
 
-  const std::vector<Participant> all_;
+  Workload& workload_;
+  WorkloadContext& context_;
   const SessionHooks& hooks_;
   const std::vector<Observer*>& observers_;
   SessionRecord& record_;
-  std::vector<Steps*> steps_;
+  Steps& steps_;
   StepTimer timer_;
-  std::size_t current_ = 0;
 };
 
 }  // namespace harness

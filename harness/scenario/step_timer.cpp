@@ -27,10 +27,11 @@ void StepTimer::add(const char* stage, double seconds) {
   stages_[stage] += seconds;
 }
 
-StepRecord StepTimer::time_step(Steps& steps, double start) {
+StepRecord StepTimer::time_step(Steps& steps, double start, bool rest) {
   StepRecord step;
   const double before = clock_();
   StepStats stats = steps.step();
+  if (rest) steps.rest();
   const double after = clock_();
   step.seconds = after - before;
   step.elapsed = after - start;

@@ -28,8 +28,9 @@ class StepTimer : public PhaseListener, public Stopwatch {
   void add(const char* stage, double seconds) override;
 
   /// One step of a workload whose context has this as its listener. Fills what the clock and the
-  /// workload tell; `start` is when the first step began.
-  StepRecord time_step(Steps& steps, double start);
+  /// workload tell; `start` is when the first step began. With `rest` the step ends when nothing of
+  /// it works in the background any more.
+  StepRecord time_step(Steps& steps, double start, bool rest = false);
   /// Hands the phases on, too; null: to nobody.
   void tell(PhaseListener* listener) { listener_ = listener; }
   /// Drops phases that were marked outside a step.

@@ -16,7 +16,7 @@ class StepLoop {
         info_(info),
         options_(options),
         hooks_(hooks),
-        session_({{"", &workload, &context}}, hooks, observers, record_) {}
+        session_(workload, context, hooks, observers, record_) {}
 
   RunRecord run() {
     session_.run([this] { loop(); });
@@ -30,10 +30,38 @@ class StepLoop {
     session_.tell(&Observer::stage, "steps");
     session_.steps().begin_steps();
     session_.timer().forget();
+    if (hooks_.orders != nullptr) return follow_orders();
     run_steps();
-    if (!options_.evaluate || record_.stop != StopReason::kCompleted) return;
+    if (options_.evaluate && record_.stop == StopReason::kCompleted) evaluate();
+  }
+
+  void evaluate() {
     note_peak_memory();
-    session_.evaluate([this](std::size_t, const Quality& quality) { record_.quality = quality; });
+    session_.evaluate([this](const Quality& quality) { record_.quality = quality; });
+  }
+
+  void follow_orders() {
+    const double start = session_.now();
+    if (!take_steps(options_.tier.warmup_steps, start)) return;
+    while (true) {
+      const StepOrder order = hooks_.orders->next();
+      if (order.kind == OrderKind::kFinish) return;
+      if (order.kind == OrderKind::kEvaluate) {
+        evaluate();
+      } else if (!take_steps(order.count, start)) {
+        return;
+      }
+    }
+  }
+
+  /// False where the run has ended with one of them.
+  bool take_steps(std::int64_t count, double start) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      session_.stop_if_asked();
+      const StepRecord step = one_step(start);
+      if (session_.diverged(step)) return false;
+    }
+    return true;
   }
 
   void run_steps() {
@@ -82,7 +110,8 @@ class StepLoop {
     const std::int64_t warmup = options_.tier.warmup_steps;
     const bool recorded = is_recorded(record_.steps - warmup);
     StepRecord step =
-        recorded ? recorded_step(start) : session_.timer().time_step(session_.steps(), start);
+        recorded ? recorded_step(start)
+                 : session_.timer().time_step(session_.steps(), start, hooks_.orders != nullptr);
     step.step = record_.steps + 1;
     step.warmup = record_.steps < warmup;
     step.recorded = recorded;

@@ -61,6 +61,11 @@ Interval interval_of_sorted(const std::vector<double>& sorted, double confidence
   return interval;
 }
 
+Quartiles quartiles_of_sorted(const std::vector<double>& sorted) {
+  const std::size_t below = (sorted.size() - 1) / 4;
+  return {sorted[below], sorted[sorted.size() - 1 - below]};
+}
+
 std::optional<double> tail_of_sorted(const std::vector<double>& sorted, double p) {
   const auto n = static_cast<double>(sorted.size());
   if (n * (1 - p) < kTailCount - kCountSlack) return std::nullopt;
@@ -113,6 +118,11 @@ Interval paired_speedup(std::span<const double> base, std::span<const double> ca
   return interval;
 }
 
+Interval ratio_interval(std::span<const double> ratios, double confidence) {
+  const std::vector<double> ones(ratios.size(), 1.0);
+  return paired_speedup(ratios, ones, confidence);
+}
+
 // The k-th smallest and k-th largest of all differences bound the shift with a confidence of
 // 1 - 2 P(U <= k - 1): the test of that shift would not refuse it (Lehmann, Nonparametrics,
 // section 2.6).
@@ -140,6 +150,10 @@ Interval unpaired_shift(std::span<const double> base, std::span<const double> ca
   return shift;
 }
 
+Quartiles quartiles(std::span<const double> values) {
+  return quartiles_of_sorted(sorted_copy(values));
+}
+
 std::optional<double> tail_quantile(std::span<const double> values, double p) {
   if (!(p > 0.5 && p < 1)) throw std::invalid_argument("tail quantile out of (0.5, 1)");
   return tail_of_sorted(sorted_copy(values), p);
@@ -157,19 +171,23 @@ std::optional<double> olympic_mean(const std::vector<std::optional<double>>& tim
   return sum / static_cast<double>(times.size() - 2);
 }
 
+std::vector<double> summarised_values(const Metric& metric) {
+  std::vector<double> values;
+  for (const Sample& sample : metric.samples) {
+    if (!sample.warmup && sample.value && std::isfinite(*sample.value)) {
+      values.push_back(*sample.value);
+    }
+  }
+  return values;
+}
+
 void summarise(Metric& metric) {
   metric.summary = {};
   metric.warnings.clear();
-  std::vector<double> values;
-  std::size_t missing = 0;
-  for (const Sample& sample : metric.samples) {
-    if (sample.warmup) continue;
-    if (sample.value && std::isfinite(*sample.value)) {
-      values.push_back(*sample.value);
-    } else {
-      ++missing;
-    }
-  }
+  const std::vector<double> values = summarised_values(metric);
+  const auto timed = std::count_if(metric.samples.begin(), metric.samples.end(),
+                                   [](const Sample& sample) { return !sample.warmup; });
+  const std::size_t missing = static_cast<std::size_t>(timed) - values.size();
   if (missing > 0) {
     metric.warnings.push_back(fmt::format("{} of {} samples are not finite and are left out",
                                           missing, missing + values.size()));
@@ -181,17 +199,12 @@ void summarise(Metric& metric) {
     return;
   }
   const std::vector<double> sorted = sorted_copy(values);
-  metric.summary.median = interval_of_sorted(sorted, kConfidence);
+  metric.summary.median = Interval{median_of_sorted(sorted), {}, {}, 0};
+  metric.summary.quartiles = quartiles_of_sorted(sorted);
   metric.summary.min = sorted.front();
   metric.summary.max = sorted.back();
   metric.summary.p90 = tail_of_sorted(sorted, 0.90);
   metric.summary.p99 = tail_of_sorted(sorted, 0.99);
-  if (!metric.summary.median->low) {
-    metric.warnings.push_back(
-        fmt::format("n = {} is too small for an interval of the median at {:.0f} % confidence "
-                    "(6 samples give one)",
-                    values.size(), kConfidence * 100));
-  }
   if (const auto drift = drift_warning(metric, values)) metric.warnings.push_back(*drift);
 }
 

@@ -27,6 +27,10 @@ Interval median_interval(std::span<const double> values, double confidence = 0.9
 Interval paired_speedup(std::span<const double> base, std::span<const double> candidate,
                         double confidence = 0.95);
 
+/// The same of ratios that units give which know nothing of each other: runs, or clusters, of which
+/// each is the center of its rounds. Precondition: at least one, all finite and above 0.
+Interval ratio_interval(std::span<const double> ratios, double confidence = 0.95);
+
 /// Most values of a side that unpaired_shift() takes: as many as its exact distribution is computed
 /// for.
 inline constexpr std::size_t kMostUnpaired = 300;
@@ -40,6 +44,10 @@ inline constexpr std::size_t kMostUnpaired = 300;
 Interval unpaired_shift(std::span<const double> base, std::span<const double> candidate,
                         double confidence = 0.95);
 
+/// The quartiles by order statistics, so both were really measured; as many values lie below the
+/// one as above the other. Precondition: not empty, finite.
+Quartiles quartiles(std::span<const double> values);
+
 /// The p-quantile (0.5 < p < 1) by order statistics, or nothing when n is too small for it to
 /// differ from the maximum by design: n * (1 - p) >= 5.
 std::optional<double> tail_quantile(std::span<const double> values, double p);
@@ -48,6 +56,9 @@ std::optional<double> tail_quantile(std::span<const double> values, double p);
 /// the mean of the rest. Empty entries are runs that missed the target; one of them counts as the
 /// slowest. Nothing with fewer than three runs or more than one miss. Times finite.
 std::optional<double> olympic_mean(const std::vector<std::optional<double>>& times);
+
+/// The values of a metric that its summary is made of: finite, after the warm-up.
+std::vector<double> summarised_values(const Metric& metric);
 
 /// Fills `metric.summary` and `metric.warnings` from its samples, warm-up left out. Samples without
 /// a value, or with one that is not finite, are counted in a warning and left out.

@@ -39,16 +39,31 @@ struct Prepared {
   std::vector<std::string> notes{};
 };
 
-/// The code of a file that may be shared is kOk: a dry run is sound, but no measurement.
+/// Why a sound result may not be shared all the same.
+std::optional<SchemaProblem> hindrance(const ResultCommon& common) {
+  if (common.status.state == RunState::kDryRun) {
+    return SchemaProblem{"/status/state", "a dry run is no measurement"};
+  }
+  if (common.rules.lockstep) {
+    return SchemaProblem{"/workload/lockstep", "a side of a campaign is no run by itself"};
+  }
+  return std::nullopt;
+}
+
+/// The code of a file that may be shared is kOk.
 ExitCode fitness(const CheckedFile& checked) {
   const ResultCommon* common = checked.report.common();
   if (checked.report.code != ExitCode::kOk || common == nullptr) return checked.report.code;
-  return common->status.state == RunState::kValid ? ExitCode::kOk : ExitCode::kInvalid;
+  const bool fit = common->status.state == RunState::kValid && !hindrance(*common);
+  return fit ? ExitCode::kOk : ExitCode::kInvalid;
 }
 
 std::string first_reason(const CheckedFile& checked) {
-  if (checked.report.problems.empty()) return checked.report.summary;
-  const SchemaProblem& problem = checked.report.problems.front();
+  const ResultCommon* common = checked.report.common();
+  const auto forbidden = common == nullptr ? std::nullopt : hindrance(*common);
+  if (checked.report.problems.empty() && !forbidden) return checked.report.summary;
+  const SchemaProblem& problem =
+      checked.report.problems.empty() ? *forbidden : checked.report.problems.front();
   return (problem.path.empty() ? "" : problem.path + ": ") + problem.reason;
 }
 
@@ -238,8 +253,8 @@ ExitCode check_results_tree(const std::string& tree) {
       if (here != place) refuse(ExitCode::kUsage, "", "belongs at " + place.string());
       const auto [run, fresh] = runs.emplace(common->identity.uuid, file);
       if (!fresh) refuse(ExitCode::kUsage, "/identity/uuid", "the same run as " + run->second);
-      if (common->status.state == RunState::kDryRun) {
-        refuse(ExitCode::kInvalid, "/status/state", "a dry run is no measurement");
+      if (const auto forbidden = hindrance(*common)) {
+        refuse(ExitCode::kInvalid, forbidden->path, forbidden->reason);
       }
       for (const std::string& pointer : redact(checked.document, {})) {
         refuse(ExitCode::kUsage, pointer, "names a home or a folder: 'harness submit' redacts it");

@@ -256,6 +256,15 @@ std::vector<Finding> diagnose(const nlohmann::json& system, const nlohmann::json
   return findings;
 }
 
+std::string slow_build(const nlohmann::json& system) {
+  Findings findings;
+  judge_build(FactReader(system), findings);
+  for (const Finding& finding : findings) {
+    if (finding.mistrust) return finding.what;
+  }
+  return {};
+}
+
 std::string what_is_left(const std::vector<Finding>& findings) {
   bool any = false;
   bool ratios = true;

@@ -30,6 +30,10 @@ struct Finding {
 /// type are reported as unknown or passed over, never an error. Always in the same order.
 std::vector<Finding> diagnose(const nlohmann::json& system, const nlohmann::json& environment);
 
+/// Why a build is too slow for its times to mean anything (a debug build, sanitizers), empty for a
+/// build that is good to be measured. Of capture_system().
+std::string slow_build(const nlohmann::json& system);
+
 /// What can still be used of numbers that these findings mistrust, one sentence; empty when none
 /// does.
 std::string what_is_left(const std::vector<Finding>& findings);

@@ -5,18 +5,13 @@
 #include <algorithm>
 
 #include "harness/base/error.hpp"
+#include "harness/base/named.hpp"
 #include "harness/base/text.hpp"
 
 namespace harness {
 namespace {
 
 using nlohmann::json;
-
-const VariantRule* find_variant(const std::vector<VariantRule>& variants, const std::string& name) {
-  const auto found = std::find_if(variants.begin(), variants.end(),
-                                  [&](const VariantRule& known) { return known.name == name; });
-  return found == variants.end() ? nullptr : &*found;
-}
 
 /// "pooled, bf16, NAME=custom": what differs from reference kernels is all that is named.
 std::string settings_text(const VariantSettings& settings) {
@@ -37,7 +32,8 @@ void check_variants(const AblationRule& rule, const Ablation& ablation,
   for (std::size_t i = 0; i < ablation.variants.size(); ++i) {
     const Variant& variant = ablation.variants[i];
     const std::string path = fmt::format("/variants/{}", i);
-    const VariantRule* known = find_variant(rule.variants, variant.name);
+    if (variant.peer) continue;  // no rule says what steps beside the variants
+    const VariantRule* known = find_named(rule.variants, variant.name);
     if (known == nullptr) {
       violations.push_back({"variant", path + "/name", "a variant of the rules", variant.name, ""});
       continue;
@@ -66,11 +62,11 @@ void check_variants(const AblationRule& rule, const Ablation& ablation,
 
 std::string nearest_base(const AblationRule& rule, const std::string& name,
                          const std::vector<std::string>& measured) {
-  const VariantRule* variant = find_variant(rule.variants, name);
+  const VariantRule* variant = find_named(rule.variants, name);
   while (variant != nullptr && !variant->builds_on.empty()) {
     const std::string& base = variant->builds_on;
     if (std::find(measured.begin(), measured.end(), base) != measured.end()) return base;
-    variant = find_variant(rule.variants, base);
+    variant = find_named(rule.variants, base);
   }
   return {};
 }
@@ -79,17 +75,18 @@ AblationRule ablation_rule_from_json(const json& document, const std::string& fi
   AblationRule rule;
   rule.warmup_rounds = document.value("warmup_rounds", rule.warmup_rounds);
   rule.rounds = document.value("rounds", rule.rounds);
+  rule.clusters = document.value("clusters", rule.clusters);
   rule.steps_per_turn = document.value("steps_per_turn", rule.steps_per_turn);
   for (const json& item : document.at("variants")) {
     VariantRule variant;
     variant.name = item.at("name");
     variant.summary = item.at("summary");
     const std::string what = fmt::format("{}: variant '{}'", file, variant.name);
-    if (find_variant(rule.variants, variant.name) != nullptr) throw Error(what, "is there twice");
+    if (find_named(rule.variants, variant.name) != nullptr) throw Error(what, "is there twice");
     variant.settings = standard_variant();
     if (!rule.variants.empty()) {
       variant.builds_on = item.value("builds_on", rule.variants.back().name);
-      const VariantRule* base = find_variant(rule.variants, variant.builds_on);
+      const VariantRule* base = find_named(rule.variants, variant.builds_on);
       if (base == nullptr) {
         throw Error(what, fmt::format("builds on '{}', which does not stand before it",
                                       printable(variant.builds_on, 64)));
@@ -149,6 +146,7 @@ std::vector<Violation> check_rules(const Rules& rules, const Ablation& ablation,
   }
   if (rules.quality) {
     for (std::size_t i = 0; i < ablation.variants.size(); ++i) {
+      if (ablation.variants[i].peer) continue;
       check_quality(*rules.quality, ablation.variants[i].quality,
                     fmt::format("/variants/{}/quality", i), violations);
     }

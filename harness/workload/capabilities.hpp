@@ -22,15 +22,15 @@ struct Lack {
   const char* hint;
 };
 
-/// What a step tells the runner. Losses by name ("total", "classification", "box"); a value may be
-/// NaN or infinite, the runner then ends the run.
+/// What a step tells whoever drives it. Losses by name ("total", "box"); a value may be NaN or
+/// infinite, which ends the run.
 struct StepStats {
   std::int64_t samples = 0;  ///< training samples consumed
   std::map<std::string, double> losses{};
 };
 
 /// Does the same work again and again. From prepare() on: begin_steps once, then step and evaluate
-/// in any order; activate() goes before evaluate() where several take turns.
+/// in any order.
 class Steps {
  public:
   static constexpr Lack kLack{"the workload does no steps", ""};
@@ -41,6 +41,10 @@ class Steps {
   virtual void begin_steps() {}
   /// The timed unit.
   virtual StepStats step() = 0;
+  /// Returns when nothing of it works in the background any more (what decodes ahead has enough).
+  /// Called behind each step where other processes take turns with this one, within the step's
+  /// time.
+  virtual void rest() {}
   /// Quality after the timed steps (or after an epoch).
   virtual Quality evaluate() = 0;
 };

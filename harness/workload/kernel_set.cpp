@@ -6,6 +6,7 @@
 #include <set>
 
 #include "harness/base/error.hpp"
+#include "harness/base/named.hpp"
 #include "harness/base/text.hpp"
 #include "harness/result/schema.hpp"
 
@@ -52,11 +53,7 @@ std::string choose_known(const char* option, const std::string& value,
 
 KernelSet parse_kernels(const std::string& text, const std::vector<OperatorInfo>& operators) {
   KernelSet kernels;
-  std::vector<std::string> names;
-  for (const OperatorInfo& info : operators) {
-    kernels[info.name] = "reference";
-    names.push_back(info.name);
-  }
+  for (const OperatorInfo& info : operators) kernels[info.name] = "reference";
   if (text.find('=') == std::string::npos) {
     choose_set(text, operators, kernels);
     return kernels;
@@ -65,19 +62,14 @@ KernelSet parse_kernels(const std::string& text, const std::vector<OperatorInfo>
   for (const std::string& part : split(text, ',')) {
     const std::size_t equals = part.find('=');
     const std::string name = part.substr(0, equals);
-    choose_known("kernels", name, names);
+    choose_known("kernels", name, names_of(operators));
     if (!given.insert(name).second) {
       throw Error("--kernels " + printable(text), "'" + name + "' is given more than once");
     }
-    const auto info = std::find_if(operators.begin(), operators.end(),
-                                   [&](const OperatorInfo& item) { return item.name == name; });
-    std::vector<std::string> known;
-    for (const ImplementationInfo& item : info->implementations) known.push_back(item.name);
+    const auto& known = find_named(operators, name)->implementations;
     const std::string value = equals == std::string::npos ? "" : part.substr(equals + 1);
-    kernels[name] = choose_known(("kernels " + name).c_str(), value, known);
-    for (const ImplementationInfo& item : info->implementations) {
-      if (item.name == value) refuse_unavailable(part, item);
-    }
+    kernels[name] = choose_known(("kernels " + name).c_str(), value, names_of(known));
+    refuse_unavailable(part, *find_named(known, value));
   }
   return kernels;
 }
@@ -88,9 +80,8 @@ std::vector<Violation> check_kernels(const KernelSet& kernels,
   std::vector<Violation> violations;
   for (const auto& [name, implementation] : kernels) {
     std::vector<std::string> known;
-    for (const OperatorInfo& info : operators) {
-      if (info.name != name) continue;
-      for (const ImplementationInfo& item : info.implementations) known.push_back(item.name);
+    if (const OperatorInfo* info = find_named(operators, name)) {
+      known = names_of(info->implementations);
     }
     if (std::find(known.begin(), known.end(), implementation) != known.end()) continue;
     violations.push_back(

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "harness/base/error.hpp"
+#include "harness/base/named.hpp"
 #include "harness/base/text.hpp"
 #include "harness/result/common_json.hpp"
 
@@ -61,7 +62,8 @@ Tier length_of(const Tier& tier, const Settings& settings) {
 
 void check_lengths(const Tier& tier, const ScenarioInfo& scenario, const Result& result,
                    std::vector<Violation>& violations) {
-  if (scenario.to_target) return;  // the quality target says when it was long enough
+  // The quality target, or those who gave the orders, said when it was long enough.
+  if (scenario.to_target || result.rules.lockstep) return;
   const Tier length = length_of(tier, result.settings);
   const std::string units = scenario.unit + "s";
   const Metric* metric = find_metric(result.metrics, scenario.metric);
@@ -114,9 +116,8 @@ void check_finite(const std::string& tag, const Result& result,
 const Tier& Rules::tier(const std::string& name) const {
   const auto found = tiers.find(name);
   if (found == tiers.end()) {
-    std::vector<std::string> names;
-    for (const auto& [known, ignored] : tiers) names.push_back(known);
-    throw Error("tier '" + printable(name) + "'", "unknown in " + file, did_you_mean(name, names));
+    throw Error("tier '" + printable(name) + "'", "unknown in " + file,
+                did_you_mean(name, names_of(tiers)));
   }
   if (!found->second.unavailable.empty()) {
     throw Error("tier '" + name + "'", found->second.unavailable,
@@ -202,17 +203,15 @@ void check_constraints(const std::vector<Constraint>& constraints, const json& d
 }
 
 std::string scenario_misfit(const ScenarioInfo& scenario, const Tier& tier) {
-  const auto has = [](const std::vector<std::string>& list, const std::string& key) {
-    return std::find(list.begin(), list.end(), key) != list.end();
-  };
+  const std::vector<std::string>& given = tier.given;
   for (const std::string& key : scenario.needs) {
-    if (has(tier.given, key)) continue;
+    if (std::find(given.begin(), given.end(), key) != given.end()) continue;
     return fmt::format("scenario '{}' needs '{}'", scenario.name, key);
   }
-  for (const std::string& key : tier.given) {
+  for (const std::string& key : given) {
     const bool own = std::any_of(scenario.keys.begin(), scenario.keys.end(),
                                  [&](const TierKey& known) { return known.name == key; });
-    if (own || has(scenario.reads, key)) continue;
+    if (own || scenario.reads_key(key)) continue;
     return fmt::format("'{}' has no meaning in scenario '{}'", key, scenario.name);
   }
   return {};
@@ -237,7 +236,10 @@ std::vector<Violation> check_rules(const Rules& rules, const ScenarioInfo& scena
   for (const std::string& tag : rules.finite_metrics) {
     if (scenario.gives_metric(tag)) check_finite(tag, result, violations);
   }
-  if (rules.quality) check_quality(*rules.quality, result.quality, "/quality", violations);
+  // Among sides in lockstep one evaluation may stand for all.
+  const bool evaluated = !result.rules.lockstep || result.quality.has_value();
+  if (rules.quality && evaluated)
+    check_quality(*rules.quality, result.quality, "/quality", violations);
   check_constraints(rules.valid, document, violations);
   return violations;
 }

@@ -1,4 +1,5 @@
-// Run rules: rules/NAME.json as data. Nothing here is code; the operators are a closed list.
+// Run rules as data: rules/NAME.json, or another file of that form. Nothing here is code; the
+// operators are a closed list.
 #pragma once
 
 #include <cstdint>
@@ -50,8 +51,7 @@ struct Tier {
   std::string scenario{};                ///< how the workload is driven
   std::vector<std::string> given{};      ///< the keys in the file that not every scenario reads
   std::map<std::string, double> more{};  ///< the values of a scenario's own keys
-  /// Above 0: the run trains epoch by epoch until the quality target is reached, evaluates after
-  /// each, and gives up after this many. The steps' numbers below mean nothing then.
+  /// Epochs at most, in a scenario that counts them; else 0.
   std::int64_t max_epochs = 0;
   /// A run that trains to a target saves its state this often, and after each epoch.
   double checkpoint_seconds = 60;
@@ -62,8 +62,6 @@ struct Tier {
   std::int64_t runs = 1;
   std::optional<std::uint32_t> seed{};  ///< empty: from the operating system's entropy
   TierOverrides instead{};
-
-  bool trains_to_target() const { return max_epochs > 0; }
 };
 
 /// A variant of the workload's ablation, its settings complete: those of the variant it builds on
@@ -77,8 +75,9 @@ struct VariantRule {
 
 /// How `harness ablate` measures the workload.
 struct AblationRule {
-  std::int64_t warmup_rounds = 2;
-  std::int64_t rounds = 6;          ///< timed; 6 are the fewest that give an interval
+  std::int64_t warmup_rounds = 2;   ///< in each cluster
+  std::int64_t rounds = 6;          ///< in each cluster; timed
+  std::int64_t clusters = 6;        ///< the fewest that give an interval
   std::int64_t steps_per_turn = 1;  ///< more where a step is short
   std::vector<VariantRule> variants{};
 };
@@ -87,7 +86,7 @@ struct Rules {
   std::string workload{};
   std::string version{};
   std::string summary{};
-  std::string file{};    ///< rules/NAME.json
+  std::string file{};    ///< rules/NAME.json, or the name of a file given with --rules
   std::string sha256{};  ///< of the file's bytes
   bool mlperf_equivalent = false;
   std::string default_tier{};

@@ -11,6 +11,7 @@
 #include "harness/base/files.hpp"
 #include "harness/base/hash.hpp"
 #include "harness/base/json_reader.hpp"
+#include "harness/base/named.hpp"
 #include "harness/base/text.hpp"
 #include "harness/result/schema.hpp"
 #include "harness/result/setting.hpp"
@@ -126,10 +127,8 @@ Tier tier_from_json(const json& document, const ScenarioInfos& scenarios,
   }
   const auto scenario = scenarios.find(tier.scenario);
   if (scenario == scenarios.end()) {
-    std::vector<std::string> names;
-    for (const auto& [name, info] : scenarios) names.push_back(name);
     refuse(file, fmt::format("{}/scenario: there is no '{}' here: {}", where, tier.scenario,
-                             did_you_mean(tier.scenario, names)));
+                             did_you_mean(tier.scenario, names_of(scenarios))));
   }
   const std::string misfit = scenario_misfit(scenario->second, tier);
   if (!misfit.empty()) refuse(file, where + ": " + misfit);

@@ -41,6 +41,9 @@ struct ScenarioInfo {
   std::vector<std::string> seeds{};   ///< further kinds of seeds that it draws from
   std::int64_t most_units = 100'000;  ///< timed ones in one result, so that somebody can read it
 
+  bool reads_key(std::string_view key) const {
+    return std::find(reads.begin(), reads.end(), key) != reads.end();
+  }
   bool gives_metric(std::string_view tag) const {
     return std::any_of(gives.begin(), gives.end(), [&](const std::string& known) {
       return known.ends_with('.') ? tag.starts_with(known) : tag == known;

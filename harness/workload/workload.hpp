@@ -49,7 +49,7 @@ struct WorkloadInfo {
   bool uses_data = false;                     ///< takes `--data DIR`
 };
 
-/// Where the time of a step goes. The workload marks, the runner times.
+/// Where the time of a step goes. The workload marks, the instrument times.
 class PhaseListener {
  public:
   virtual ~PhaseListener() = default;
@@ -99,7 +99,7 @@ struct WorkloadContext {
   std::filesystem::path data_dir{};             ///< empty: the workload's own default data
   std::filesystem::path home{};    ///< folder that holds rules/, results/, tests/golden
   std::int64_t planned_steps = 0;  ///< warm-up and timed steps; 0 when open-ended
-  std::int64_t max_epochs = 0;     ///< above 0: trains to a target, for at most so many epochs
+  std::int64_t max_epochs = 0;     ///< above 0: trains for at most so many
   std::string quality_metric{};    ///< what evaluate() is to give; empty: the workload's only one
   PhaseListener* phases = nullptr;
   Stopwatch* stopwatch = nullptr;  ///< null: nobody asks for stages
@@ -114,9 +114,6 @@ struct WorkloadContext {
 struct Description {
   /// Bytes a run needs at its peak, from shapes; used to refuse absurd sizes.
   double peak_bytes = 0;
-  /// The part of them that stays in use between steps (weights, optimiser), while other instances
-  /// take their turns.
-  double resident_bytes = 0;
 };
 
 /// Data that was opened and verified before the clock starts.
@@ -139,13 +136,11 @@ struct WorkloadFacts {
 
 /// By the allocator's own counters, in the whole process; bytes.
 struct MemoryUse {
-  double peak = 0;    ///< since prepare() or activate()
-  double in_use = 0;  ///< now, to tell the instances of one process apart
+  double peak = 0;  ///< since prepare()
 };
 
 /// The unit of measurement. Order of calls: describe, open_data, describe again, prepare, then what
-/// its capabilities offer. Each may throw Error for input a person can mend. Several instances may
-/// live in one process and take turns; activate() then goes before each turn.
+/// its capabilities offer. Each may throw Error for input a person can mend.
 class Workload {
  public:
   virtual ~Workload() = default;
@@ -155,14 +150,8 @@ class Workload {
   virtual Description describe(const WorkloadContext& context) const = 0;
   /// Finds (or composes) and verifies the data. Untimed.
   virtual DataReport open_data(const WorkloadContext& /*context*/) { return {}; }
-  /// In place of open_data(): takes over what `other`, with the same data settings, has opened.
-  /// False where that cannot be done.
-  virtual bool share_data(const Workload& /*other*/) { return false; }
   /// Builds model and optimiser. Untimed. `context` outlives the workload.
   virtual void prepare(const WorkloadContext& context) = 0;
-  /// Makes this instance's allocator and threads those of the process, and lets memory() start
-  /// anew from what is in use. Untimed; prepare() does as much itself.
-  virtual void activate() {}
   /// From prepare() on.
   virtual WorkloadFacts facts() const { return {}; }
   /// Empty for workloads without an allocator that counts.

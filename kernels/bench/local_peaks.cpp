@@ -4,15 +4,6 @@
 #include <vector>
 
 namespace harness::kernels::bench {
-namespace {
-
-double median(std::vector<double> samples) {
-  const auto middle = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
-  std::nth_element(samples.begin(), middle, samples.end());
-  return *middle;
-}
-
-}  // namespace
 
 void LocalPeaks::sample() {
   for (std::size_t i = has_sampled_ ? 1 : kRecent; i > 0; --i) sampler_.burst();
@@ -32,7 +23,8 @@ Limit LocalPeaks::limit(double flops, const std::string& precision, double bytes
     }
     const std::string reason = peak.reason.empty() ? peak_doubt(recent) : peak.reason;
     if (!reason.empty()) return {0, peak.tag + ": " + reason};
-    limit.seconds = std::max(limit.seconds, amount / median(recent));
+    limit.seconds =
+        std::max(limit.seconds, amount / *std::max_element(recent.begin(), recent.end()));
   }
   return limit;
 }

@@ -22,7 +22,8 @@ class LocalPeaks {
 
   /// Adds a sample to each peak; at the first call as many as are needed.
   void sample();
-  /// For `flops` of `precision` (fp32, bf16) and `bytes` moved, whichever takes longer.
+  /// For `flops` of `precision` (fp32, bf16) and `bytes` moved, whichever takes longer, at the best
+  /// of the bursts.
   Limit limit(double flops, const std::string& precision, double bytes) const;
 
  private:

@@ -131,6 +131,37 @@ TEST_CASE("an added scenario drives a workload that has never heard of it", "[ad
   CHECK(json::parse(again.out).at("/workload/scenario"_json_pointer) == "bursts");
 }
 
+TEST_CASE("a scenario of epochs without a target is not taken for one that trains to it",
+          "[added]") {
+  const TemporaryFolder folder;
+  // Of a run to a target a chosen seed would be a departure, and it would leave a state and a log.
+  const json passes = measured(folder.path() / "passes", {"--tier", "passes", "--seed", "5"});
+  CHECK(passes.at("/workload/scenario"_json_pointer) == "passes");
+  CHECK(passes.at("/workload/departures"_json_pointer).size() == 1);
+  CHECK(passes.at("/settings/effective/max_epochs"_json_pointer) == 3);
+  CHECK(passes.at("/metrics/0/samples"_json_pointer).size() == 3);
+  CHECK_FALSE(passes.contains("training"));
+  CHECK(files_ending(folder.path() / "passes", ".log").empty());
+  CHECK(run_added({"validate", result_in(folder.path() / "passes")}).code == 0);
+
+  const json fewer = measured(folder.path() / "fewer", {"--tier", "passes", "--max-epochs", "2"});
+  CHECK(fewer.at("/metrics/0/samples"_json_pointer).size() == 2);
+  CHECK(fewer.at("/workload/departures"_json_pointer).size() == 2);
+  CHECK(run_added({"run", "--rules", kRules, "--tier", "passes", "--steps", "5"}).code == 1);
+  const json dry = measured(folder.path() / "dry", {"--tier", "passes", "--dry-run"});
+  CHECK(dry.at("/workload/scenario"_json_pointer) == "steps");
+}
+
+TEST_CASE("list shows an added scenario with its keys", "[added]") {
+  CHECK_THAT(run_added({"list", "bursts"}).out,
+             Catch::Contains("several steps at a time") && Catch::Contains("steps of a burst"));
+  const json list = json::parse(run_added({"list", "bursts", "--json"}).out);
+  CHECK(list.at("workloads").empty());
+  REQUIRE(list.at("scenarios").size() == 1);
+  CHECK(list.at("/scenarios/0/unit"_json_pointer) == "burst");
+  CHECK(list.at("/scenarios/0/keys/0/default"_json_pointer) == 2);
+}
+
 TEST_CASE("an undeclared or declared setting keeps two results apart, unless chosen in turns",
           "[added]") {
   const TemporaryFolder folder;
@@ -140,12 +171,14 @@ TEST_CASE("an undeclared or declared setting keeps two results apart, unless cho
   measured(eager);
   measured(compiled, {"--graph-mode", "compiled"});
   measured(ahead, {"--prefetch", "8"});
-  const Outcome verdict = run_added({"gate", "--baseline", eager, "--candidate", compiled});
+  const Outcome verdict =
+      run_added({"gate", "--allow-debug", "--baseline", eager, "--candidate", compiled});
   CHECK(verdict.code == 5);
   CHECK_THAT(verdict.out + verdict.err, Catch::Contains("graph_mode"));
-  CHECK(run_added({"gate", "--baseline", eager, "--candidate", ahead}).code == 5);
+  CHECK(run_added({"gate", "--allow-debug", "--baseline", eager, "--candidate", ahead}).code == 5);
   // The plain program has not heard of the settings: what it does not know keeps apart, too.
-  const Outcome plain = run_harness({"gate", "--baseline", eager, "--candidate", compiled});
+  const Outcome plain =
+      run_harness({"gate", "--allow-debug", "--baseline", eager, "--candidate", compiled});
   CHECK(plain.code == 5);
   CHECK_THAT(plain.out + plain.err, Catch::Contains("graph_mode"));
   CHECK_THAT(run_added({"compare", eager, compiled}).out, Catch::Contains("graph_mode"));

@@ -11,7 +11,7 @@ using namespace harness;  // NOLINT(google-build-using-namespace)
 
 class StubTraining : public Workload, public Steps {
  public:
-  Description describe(const WorkloadContext& /*context*/) const override { return {1e6, 1e6}; }
+  Description describe(const WorkloadContext& /*context*/) const override { return {1e6}; }
   void prepare(const WorkloadContext& context) override { context_ = &context; }
   WorkloadFacts facts() const override {
     WorkloadFacts facts;

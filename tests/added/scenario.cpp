@@ -17,7 +17,7 @@ class Bursts : public Scenario {
   RunRecord run(Workload& workload, WorkloadContext& context, const ScenarioOptions& options,
                 const SessionHooks& hooks, const std::vector<Observer*>& observers) const override {
     RunRecord record;
-    Session session({{"", &workload, &context}}, hooks, observers, record);
+    Session session(workload, context, hooks, observers, record);
     MetricTable table;
     const Tier& tier = options.tier;
     session.run([&] {
@@ -46,7 +46,7 @@ class Bursts : public Scenario {
         timed += warmup ? 0 : 1;
         seconds += warmup ? 0 : took;
       }
-      session.evaluate([&](std::size_t, const Quality& quality) { record.quality = quality; });
+      session.evaluate([&](const Quality& quality) { record.quality = quality; });
     });
     record.metrics = table.take();
     return record;

@@ -42,7 +42,8 @@ struct Measured {
     const std::vector<std::string> run_null = {"run", "--workload", "null", "--set", "step-ms=0"};
     run = measure("run", run_null);
     other_run = measure("other", run_null);
-    ablation = measure("ablation", {"ablate", "--workload", "null", "--rounds", "1"});
+    ablation =
+        measure("ablation", {"ablate", "--workload", "null", "--rounds", "1", "--clusters", "1"});
     profile = measure("profile", {"profile", "--workload", "null", "--steps", "1"});
     training = measure("training", {"run", "--workload", "null", "--tier", "training", "--runs",
                                     "1", "--set", "quality=0.6"});
@@ -143,7 +144,8 @@ TEST_CASE("report -o replaces an older page, and other files that were never mea
 TEST_CASE("gate --also replaces no result, and writes none of its files then", "[output][cli]") {
   const Measured measured;
   const auto gate = [&](const std::vector<std::string>& also) {
-    std::vector<std::string> arguments = {"gate", "--baseline", measured.run.string(),
+    std::vector<std::string> arguments = {"gate",        "--allow-debug",
+                                          "--baseline",  measured.run.string(),
                                           "--candidate", measured.run.parent_path().string()};
     for (const std::string& one : also) arguments.insert(arguments.end(), {"--also", one});
     return arguments;
@@ -218,9 +220,9 @@ TEST_CASE("an unfinished run's state is not replaced", "[output][cli]") {
 TEST_CASE("ablate makes a new folder, and replaces nothing by any link", "[output][ablate]") {
   const TemporaryFolder folder;
   const auto ablate = [&](const std::string& out) {
-    return run_harness(
-        {"ablate", "--workload", "null", "--rounds", "1", "--set", "step-ms=0", "--out", out}, {},
-        folder.path());
+    return run_harness({"ablate", "--workload", "null", "--rounds", "1", "--clusters", "1", "--set",
+                        "step-ms=0", "--out", out},
+                       {}, folder.path());
   };
   for (const char* out : {"new", "deep/new", "slash/", "slash.d/"}) {
     CAPTURE(out);
@@ -247,10 +249,10 @@ TEST_CASE("a result kept among the temporary files replaces none there", "[outpu
   const TemporaryFolder temporary;
   std::ofstream(temporary / "a.json") << "of an earlier accident";
   const fs::path out = folder / "out";
-  Process process({"ablate", "--workload", "null", "--rounds", "2", "--set", "step-ms=20", "--out",
-                   (out / "a.json").string()},
+  Process process({"ablate", "--workload", "null", "--rounds", "2", "--clusters", "1", "--set",
+                   "step-ms=20", "--out", (out / "a.json").string()},
                   {"TMPDIR=" + temporary.path().string()});
-  wait_for_first_step(out);
+  wait_for_line(out, ".jsonl", "\"event\":\"turn\"");
   fs::remove_all(out);
   const Outcome outcome = process.wait();
   CAPTURE(outcome.out, outcome.err);

@@ -77,7 +77,7 @@ TEST_CASE("run --csv prints a row for each metric, of a series under one header"
   const Outcome one = run_null(out / "one", {"--csv"});
   CAPTURE(one.err);
   CHECK(one.code == 0);
-  CHECK_THAT(one.out, Catch::StartsWith("name,unit,direction,n,median,low,high,confidence,"));
+  CHECK_THAT(one.out, Catch::StartsWith("name,unit,direction,n,median,p25,p75,"));
   CHECK(count_lines(one.out, "time.step,s,lower,20,") == 1);
   CHECK_THAT(one.out, !Catch::Contains("status   "));
   const Outcome two = run_null(out / "two", {"--csv", "--runs", "2"});
@@ -92,7 +92,8 @@ TEST_CASE("ablate, compare and report speak JSON and CSV", "[cli][output]") {
   const TemporaryFolder out;
   const fs::path file = out / "ablation.json";
   const std::vector<std::string> ablate = {"ablate",      "--workload", "null", "--variants",
-                                           "pooled,bf16", "--rounds",   "1",    "--out"};
+                                           "pooled,bf16", "--rounds",   "1",    "--clusters",
+                                           "1",           "--out"};
   std::vector<std::string> arguments = ablate;
   arguments.insert(arguments.end(), {file.string(), "--json"});
   const Outcome ablation = run_harness(arguments);
@@ -193,7 +194,7 @@ TEST_CASE("lengths that make no sense are refused", "[cli][steps]") {
   refused({"--min-seconds", "-1"}, "--min-seconds -1: too small: at least 0");
   refused({"--min-seconds", "601"}, "too large: at most 600");
   refused({"--steps", "5", "--dry-run"}, "a dry run has a length of its own");
-  refused({"--steps", "5", "--tier", "training"}, "trains to a target");
+  refused({"--steps", "5", "--tier", "training"}, "scenario 'epochs' has another length");
   CHECK(files_ending(out.path(), ".json").empty());
 }
 

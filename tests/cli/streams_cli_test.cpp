@@ -119,7 +119,7 @@ TEST_CASE("an ablation whose summary is lost is written", "[streams]") {
   const TemporaryFolder out;
   const std::string file = (out / "a.json").string();
   const Outcome outcome = run_in_shell(
-      ":", {"ablate", "--workload", "null", "--rounds", "6", "--out", file}, ">/dev/full");
+      ":", {"ablate", "--workload", "null", "--clusters", "1", "--out", file}, ">/dev/full");
   check_lost(outcome, "No space left on device");
   CHECK(run_harness({"validate", file}).code == 0);
 }
@@ -153,7 +153,8 @@ TEST_CASE("an attempt that measured nothing leaves no samples in the way", "[str
   CHECK(files_ending(out.path(), ".jsonl").empty());
 
   const std::string file = (out / "z.json").string();
-  const std::vector<std::string> ablate = {"ablate", "--workload", "null", "--out", file};
+  const std::vector<std::string> ablate = {"ablate", "--workload", "null", "--clusters",
+                                           "1",      "--out",      file};
   failing = ablate;
   failing.insert(failing.end(), {"--set", "fail-prepare=yes"});
   CHECK(run_harness(failing).code == 1);

@@ -49,7 +49,7 @@ TEST_CASE("advise puts what was measured beside what was expected", "[advice]") 
       profile_of_null(folder, {"--set", "bf16-speedup=2", "--allocator", "pooled"});
   const Outcome ablated =
       run_harness({"ablate", "--workload", "null", "--set", "step-ms=3", "--set", "bf16-speedup=2",
-                   "--out", ablation.path().string()});
+                   "--clusters", "2", "--out", ablation.path().string()});
   CAPTURE(ablated.out, ablated.err);
   REQUIRE(ablated.code == 0);
   const Outcome outcome = run_harness(
@@ -80,7 +80,7 @@ TEST_CASE("advise refuses what is no profile, and measurements of something else
   refused({"advise", file, "--nonsense"}, 1, "nonsense");
   const TemporaryFolder other;
   REQUIRE(run_harness({"ablate", "--workload", "null", "--set", "step-ms=1", "--batch-size", "64",
-                       "--out", other.path().string()})
+                       "--clusters", "1", "--out", other.path().string()})
               .code == 0);
   const std::string ablation = only_file(other.path(), ".json").string();
   const Outcome outcome = run_harness({"advise", file, "--measured", ablation});

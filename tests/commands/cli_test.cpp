@@ -59,7 +59,7 @@ TEST_CASE("help, version and list answer", "[cli]") {
     CHECK_THAT(help.out, Catch::Contains("--help"));
   }
   const std::string text = run_harness({"list"}).out;
-  CHECK(badly_set(text, 100) == std::vector<std::string>{});
+  CHECK(badly_set(text, 100).empty());
   CHECK_THAT(text, Catch::Contains("    --kernels          of nothing (default reference)\n"));
   CHECK_THAT(text, Catch::Contains("    --precision        fp32|bf16 (default fp32)\n"));
   const json list = json::parse(run_harness({"list", "--json"}).out);
@@ -67,6 +67,10 @@ TEST_CASE("help, version and list answer", "[cli]") {
   CHECK(list["workloads"][0].contains("settings"));
   CHECK(list["workloads"][0]["tiers"].contains("quick"));
   CHECK(list["workloads"][0]["defaults"].contains("kernels"));
+  REQUIRE(list["scenarios"].size() == 2);
+  CHECK(list["scenarios"][1]["name"] == "steps");
+  CHECK(list["scenarios"][1]["unit"] == "step");
+  CHECK_THAT(text, Catch::Contains("\nsteps\n    a number of steps, each timed on its own\n"));
 }
 
 TEST_CASE("doctor answers as text and as JSON", "[cli]") {
@@ -367,11 +371,12 @@ TEST_CASE("a disk that fills up is named when it happens, and nothing measured i
   }
   const TemporaryFolder disk;
   const TemporaryFolder elsewhere;
+  const std::string script =
+      "mount -t tmpfs -o size=64k none \"$1\" || exit 99\n"
+      "TMPDIR=\"$2\" \"$3\" run --workload null --set step-ms=0 --tier standard --runs 1 --out "
+      "\"$1\"\ncode=$?\ncp \"$1\"/*.jsonl \"$2\"\nexit $code";
   const Outcome outcome = in_own_mounts(
-      {"mount -t tmpfs -o size=64k none \"$1\" || exit 99\n"
-       "TMPDIR=\"$2\" \"$3\" run --workload null --set step-ms=0 --tier standard --runs 1 --out "
-       "\"$1\"\ncode=$?\ncp \"$1\"/*.jsonl \"$2\"\nexit $code",
-       "bash", disk.path().string(), elsewhere.path().string(), harness_program()});
+      {script, "bash", disk.path().string(), elsewhere.path().string(), harness_program()});
   CAPTURE(outcome.out, outcome.err);
   CHECK(outcome.code == 2);
   const std::vector<std::string> errors = error_lines(outcome);

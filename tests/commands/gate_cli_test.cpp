@@ -28,9 +28,9 @@ std::string null_run(const std::string& more = "") {
 std::vector<std::string> gate(const fs::path& out, const std::string& baseline,
                               const std::string& candidate,
                               const std::vector<std::string>& more = {}) {
-  std::vector<std::string> arguments = {"gate",    "--ab-base", baseline,     "--ab-cand",
-                                        candidate, "--out",     out.string(), "--format",
-                                        "json",    "--metric",  "time.step"};
+  std::vector<std::string> arguments = {
+      "gate",     "--ab-base", baseline,   "--ab-cand", candidate, "--out",        out.string(),
+      "--format", "json",      "--metric", "time.step", "--whole", "--allow-debug"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;
 }
@@ -54,11 +54,12 @@ TEST_CASE("a slower candidate is found by running both in turn", "[gate][cli]") 
   REQUIRE(report["differences"].size() == 1);
   CHECK(report["differences"][0]["name"] == "kernels");
   CHECK_THAT(outcome.err, Catch::Contains("pair 6 of at most 96"));
+  CHECK_FALSE(lines_of(out / "plan.jsonl").empty());
 
   // Judged again from its files: the same pairs, the same verdict.
-  const Outcome again =
-      run_harness({"gate", "--baseline", (out / "baseline").string(), "--candidate",
-                   (out / "candidate").string(), "--format", "json", "--metric", "time.step"});
+  const Outcome again = run_harness(
+      {"gate", "--allow-debug", "--baseline", (out / "baseline").string(), "--candidate",
+       (out / "candidate").string(), "--format", "json", "--metric", "time.step"});
   CAPTURE(again.out, again.err);
   CHECK(again.code == 4);
   const json second = json::parse(again.out);
@@ -67,8 +68,9 @@ TEST_CASE("a slower candidate is found by running both in turn", "[gate][cli]") 
 
   // A run taken out of the middle is missed.
   fs::remove_all(out / "candidate" / "004");
-  const Outcome hole = run_harness({"gate", "--baseline", (out / "baseline").string(),
-                                    "--candidate", (out / "candidate").string()});
+  const Outcome hole =
+      run_harness({"gate", "--allow-debug", "--baseline", (out / "baseline").string(),
+                   "--candidate", (out / "candidate").string()});
   check_one_error(hole, 1, "pair 4: is incomplete");
 }
 
@@ -97,15 +99,15 @@ TEST_CASE("other commands are judged by their wall time", "[gate][cli]") {
   const json report = json::parse(outcome.out);
   REQUIRE(report["rows"].size() == 1);
   CHECK(report["rows"][0]["metric"] == "time.wall");
-  CHECK(lines_of(folder / "campaign" / "times.jsonl").size() >= 28);
+  CHECK(lines_of(folder / "campaign" / "times.jsonl").size() >= 48);
 }
 
 TEST_CASE("commands that fail end the gate with their last words", "[gate][cli]") {
   const TemporaryFolder folder;
   const auto failing = [&](const char* name, const std::string& baseline,
                            const std::string& candidate) {
-    return run_harness(
-        {"gate", "--ab-base", baseline, "--ab-cand", candidate, "--out", (folder / name).string()});
+    return run_harness({"gate", "--whole", "--allow-debug", "--ab-base", baseline, "--ab-cand",
+                        candidate, "--out", (folder / name).string()});
   };
   check_one_error(failing("a", "true", "echo so it goes; exit 7"), 1,
                   "candidate, pair 1: the command ended with exit code 7: so it goes");
@@ -150,6 +152,17 @@ TEST_CASE("a budget that is spent is inconclusive", "[gate][cli]") {
   const Outcome passed = run_harness(gate(folder / "b", null_run(), null_run(),
                                           {"--budget", "0.001", "--on-inconclusive", "pass"}));
   CHECK(passed.code == 0);
+}
+
+TEST_CASE("a budget too small for any verdict ends the campaign at once", "[gate][cli]") {
+  const TemporaryFolder folder;
+  const Outcome outcome =
+      run_harness({"gate", "--ab-base", "sleep 0.02", "--ab-cand", "sleep 0.08", "--out",
+                   (folder / "campaign").string(), "--budget", "0.01"});
+  CAPTURE(outcome.out, outcome.err);
+  CHECK(outcome.code == 5);
+  CHECK_THAT(outcome.out, Catch::Contains("budget"));
+  CHECK(lines_of(folder / "campaign" / "times.jsonl").size() <= 4);
 }
 
 TEST_CASE("a metric that is not judged is refused after the first pair", "[gate][cli]") {
@@ -213,8 +226,9 @@ TEST_CASE("a campaign that is interrupted keeps its files", "[gate][cli]") {
   CHECK_THAT(outcome.err, Catch::Contains("what was measured is in"));
   CHECK(files_ending(out / "baseline" / "001", ".json").size() == 1);
   // What the message advises works: whole pairs are judged, too few for a verdict.
-  const Outcome again = run_harness({"gate", "--baseline", (out / "baseline").string(),
-                                     "--candidate", (out / "candidate").string()});
+  const Outcome again =
+      run_harness({"gate", "--allow-debug", "--baseline", (out / "baseline").string(),
+                   "--candidate", (out / "candidate").string()});
   CAPTURE(again.out, again.err);
   CHECK(again.code == 5);
 }
@@ -230,7 +244,7 @@ TEST_CASE("mistakes at the gate are one line each", "[gate][cli]") {
   check_one_error(run_harness({"gate", "--baseline", "x", "--candidate", "y", "--pause", "3"}), 1,
                   "--pause: is for --ab-base");
   check_one_error(run_harness({"gate", "--ab-base", "a", "--ab-cand", "b", "--pairs", "3"}), 1,
-                  "--pairs 3: too small: at least 16");
+                  "--pairs 3: too small: at least 20");
   check_one_error(run_harness({"gate", "--ab-base", "a", "--ab-cand", "b", "--budget", "-1"}), 1,
                   "--budget -1: too small: at least 0");
   check_one_error(run_harness({"gate", "--baseline", "x", "--candidate", "y", "--format", "html"}),
@@ -255,7 +269,8 @@ TEST_CASE("files that are not sound never pass the gate", "[gate][cli]") {
   const fs::path bad = folder / "bad.json";
   const auto gated = [&](const std::string& text) {
     std::ofstream(bad) << text;
-    return run_harness({"gate", "--baseline", good.string(), "--candidate", bad.string()});
+    return run_harness(
+        {"gate", "--allow-debug", "--baseline", good.string(), "--candidate", bad.string()});
   };
   CHECK(gated(content).code == 5);  // the same run
   check_one_error(gated(""), 1, "bad.json");

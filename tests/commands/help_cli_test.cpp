@@ -18,7 +18,7 @@ const std::vector<std::string> kCommands = {"list",    "doctor",    "run",    "a
 TEST_CASE("the first screen proposes a first result in a second", "[cli][help]") {
   const Outcome help = run_harness({"--help"});
   CHECK(help.code == 0);
-  CHECK(badly_set(help.out, 100) == std::vector<std::string>{});
+  CHECK(badly_set(help.out, 100).empty());
   CHECK_THAT(help.out, Catch::Contains("harness run --workload null\n"));
   CHECK(help.out.find("--workload null") < help.out.find("--workload NAME ("));
   for (const std::string& command : kCommands) {
@@ -47,7 +47,7 @@ TEST_CASE("each --help ends with examples and exit codes", "[cli][help]") {
   for (const std::string& command : kCommands) {
     const std::string text = run_harness({command, "--help"}).out;
     CAPTURE(text);
-    CHECK(badly_set(text, 100) == std::vector<std::string>{});
+    CHECK(badly_set(text, 100).empty());
     const std::size_t examples = text.find("\nExamples:\n  harness " + command);
     const std::size_t codes = text.find("\nExit codes:\n  0  done");
     CHECK(examples != std::string::npos);
@@ -71,5 +71,6 @@ TEST_CASE("list NAME shows one workload or one kernel", "[cli][help]") {
   CHECK(document["workloads"][0]["name"] == "null");
   CHECK(document["kernels"].empty());
   check_one_error(run_harness({"list", "nul"}), 1, "did you mean null");
+  check_one_error(run_harness({"list", "epoch"}), 1, "did you mean epochs");
   check_one_error(run_harness({"list", "null", "nothing"}), 1, "takes one name");
 }

@@ -11,6 +11,7 @@
 #include <numeric>
 
 #include "harness/base/files.hpp"
+#include "harness/gate/verdict_file.hpp"
 #include "harness/result/canonical_json.hpp"
 #include "harness/result/digest.hpp"
 #include "harness/result/profile_json.hpp"
@@ -19,6 +20,7 @@
 #include "harness/stats/stats.hpp"
 #include "tests/support/files_of_runs.hpp"
 #include "tests/support/process.hpp"
+#include "tests/support/sample_campaign.hpp"
 #include "tests/support/sample_profile.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -228,6 +230,29 @@ void write_long_profile(const fs::path& original, const fs::path& file, double m
   CHECK(run_harness({"validate", file.string()}).code == 0);
 }
 
+/// A regression, what is the same, and what did not come to its end; names that are too long; texts
+/// that attack.
+void write_campaigns(const fs::path& sound, const fs::path& long_names, const fs::path& hostile) {
+  const auto write = [](const fs::path& folder, const GateReport& report) {
+    fs::create_directories(folder);
+    write_verdict(folder, report);
+  };
+  write(sound / "campaign-1", sample_campaign(0.95));
+  write(sound / "campaign-2", sample_campaign(1));
+  GateReport report = sample_campaign(0.99, 96, 96);
+  for (GateRow& row : report.rows) {
+    row.tag = "time.stage.model.classification_head.convolution_blocks.7.attention." + row.tag;
+    row.note = "a note that says much of what there is to say and goes on for some lines more";
+  }
+  report.rows.resize(14, report.rows.front());
+  write(long_names / "campaign", report);
+  report = sample_campaign(0.95);
+  report.subject = report.baseline = report.method = kPayloads[0];
+  for (GateRow& row : report.rows) row.tag = row.note = kPayloads[1];
+  report.notes = kPayloads;
+  write(hostile / "campaign", report);
+}
+
 }  // namespace
 
 TEST_CASE("files for the page's test are written", "[.]") {
@@ -242,9 +267,9 @@ TEST_CASE("files for the page's test are written", "[.]") {
   for (const fs::path& each : {sound, hostile, long_names}) fs::create_directories(each);
   write_history(original, sound);
   fs::copy_file(null_run(scratch / "custom", "custom"), sound / "custom.json");
-  fs::copy_file(
-      measured(scratch / "ablation", {"ablate", "--workload", "null", "--set", "step-ms=1"}),
-      sound / "ablation.json");
+  fs::copy_file(measured(scratch / "ablation",
+                         {"ablate", "--workload", "null", "--clusters", "2", "--set", "step-ms=1"}),
+                sound / "ablation.json");
   for (const char* kernels : {"reference", "custom"}) {
     measured(sound / kernels, {"run", "--workload", "null", "--tier", "training", "--kernels",
                                kernels, "--set", "quality=0.1,0.3,0.6"});
@@ -261,6 +286,7 @@ TEST_CASE("files for the page's test are written", "[.]") {
   write_hostile(scratch / "profile.json", hostile / "profile-all.json", true);
   write_hostile(original, hostile / "<img src=x onerror=window.hostile=1>.json", false);
   write_hostile(original, hostile / "all.json", true);
+  write_campaigns(sound, long_names, hostile);
   CHECK(run_harness({"report", sound.string()}).code == 0);
 }
 

@@ -63,7 +63,7 @@ class Fixture {
     json document = read(original_);
     edit(document);
     if (mend_digest) document["digest"] = digest_of(document);
-    const fs::path file = home() / "edited.json";
+    fs::path file = home() / "edited.json";
     std::ofstream(file) << readable_json(document);
     return file;
   }
@@ -125,7 +125,7 @@ TEST_CASE_METHOD(Fixture, "an ablation and a second run join the first without t
   const std::vector<fs::path> first = files_below(tree());
   const std::string text = read_file(first.at(0), 64 << 20);
   const fs::path second = measured("second");
-  const fs::path ablation = measured("third", {"ablate", "--rounds", "1"});
+  const fs::path ablation = measured("third", {"ablate", "--rounds", "1", "--clusters", "1"});
   const Outcome outcome = submit({second, ablation});
   CAPTURE(outcome.out, outcome.err);
   CHECK(outcome.code == 0);

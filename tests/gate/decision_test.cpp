@@ -1,12 +1,14 @@
-// From intervals and pairs to a verdict: each branch of the decision.
+// From intervals and clusters to a verdict: each branch of the decision.
 #include "harness/gate/decision.hpp"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
-#include "tests/support/gate_pairs.hpp"
+#include "tests/support/gate_clusters.hpp"
 
 using namespace harness;  // NOLINT(google-build-using-namespace)
 
@@ -80,128 +82,104 @@ TEST_CASE("without bounds there is no verdict", "[gate]") {
   CHECK(judge({0.5, std::nullopt, 0.6, 0.95}, 0.015) == Verdict::kInconclusive);
 }
 
-// n pairs that all point the same way have a probability of 2 / 2^n under chance; that must not be
-// above what each attempt and metric has of the error, rounded up to whole blocks of two.
-TEST_CASE("so many fresh pairs are the fewest that can confirm", "[gate]") {
-  struct Row {
-    std::size_t metrics;
-    double confidence;
-    std::size_t pairs;
-  };
-  for (const Row& row : {Row{1, 0.95, 8},    // 2^-6 = 0.0156 <= 0.025, 7 in blocks of two
-                         Row{2, 0.95, 8},    // 2^-7 = 0.0078 <= 0.0125
-                         Row{3, 0.95, 8},    // 0.0078 <= 0.0083
-                         Row{4, 0.95, 10},   // 0.0039 <= 0.00625
-                         Row{6, 0.95, 10},   // 0.0039 <= 0.0042
-                         Row{7, 0.95, 10},   // 2^-9 = 0.0020 <= 0.0036
-                         Row{20, 0.95, 12},  // 2^-10 = 0.00098 <= 0.00125
-                         Row{1, 0.99, 10}, Row{1, 0.999, 12}, Row{1, 0.5, 6}}) {
-    CAPTURE(row.metrics, row.confidence);
-    CHECK(fewest_confirming_pairs(row.metrics, {row.confidence, 48}) == row.pairs);
+TEST_CASE("verdicts follow the improvement", "[gate]") {
+  for (const auto& [improvement, verdict] :
+       {std::pair(1.0, Verdict::kSame), std::pair(1.01, Verdict::kSame),
+        std::pair(0.99, Verdict::kSame), std::pair(1.015, Verdict::kSame),
+        std::pair(1 / 1.015, Verdict::kSame), std::pair(1.016, Verdict::kFaster),
+        std::pair(0.98, Verdict::kRegressed), std::pair(100.0, Verdict::kFaster),
+        std::pair(0.01, Verdict::kRegressed)}) {
+    CAPTURE(improvement);
+    const CampaignDecision decision = campaign({constant(48, improvement)});
+    CHECK(decision.finished);
+    CHECK(decision.metrics[0].verdict == verdict);
+    CHECK(decision.metrics[0].improvement.center == Approx(improvement));
+    CHECK(*decision.metrics[0].improvement.low == improvement);
+    CHECK(*decision.metrics[0].same.high == improvement);
   }
 }
 
-TEST_CASE("a clear campaign explores, then confirms with fresh pairs", "[gate]") {
-  const PairedMetric same = constant(48, 1.0);
-  // Pairs there, pairs wanted next, confirming, finished.
-  struct Row {
-    std::size_t pairs;
-    std::size_t wanted;
-    bool confirming;
-    bool finished;
-  };
-  for (const Row& row :
-       {Row{0, 6, false, false}, Row{1, 6, false, false}, Row{5, 6, false, false},
-        Row{6, 16, true, false}, Row{7, 16, true, false}, Row{15, 16, true, false},
-        Row{16, 16, true, true}, Row{17, 16, true, true}, Row{48, 16, true, true}}) {
-    CAPTURE(row.pairs);
-    const CampaignDecision decision = decided(std::vector{first(same, row.pairs)});
-    CHECK(decision.pairs_wanted == row.wanted);
-    CHECK(decision.confirming == row.confirming);
-    CHECK(decision.finished == row.finished);
-    REQUIRE(decision.metrics.size() == 1);
-    // Nothing is said before the end, however clear it looks.
-    CHECK(decision.metrics[0].verdict == (row.finished ? Verdict::kSame : Verdict::kInconclusive));
-  }
-  CHECK(decided(std::vector{same}).metrics[0].pairs == 10);  // the fresh ones alone
-}
-
-TEST_CASE("verdicts follow the ratio and the metric's direction", "[gate]") {
-  struct Row {
-    double candidate;
-    Verdict of_times;        // lower is better
-    Verdict of_throughputs;  // higher is better
-  };
-  for (const Row& row :
-       {Row{1.0, Verdict::kSame, Verdict::kSame}, Row{1.01, Verdict::kSame, Verdict::kSame},
-        Row{0.99, Verdict::kSame, Verdict::kSame},
-        Row{1.016, Verdict::kRegressed, Verdict::kFaster},
-        Row{1.05, Verdict::kRegressed, Verdict::kFaster},
-        Row{0.95, Verdict::kFaster, Verdict::kRegressed},
-        Row{100, Verdict::kRegressed, Verdict::kFaster},
-        Row{0.01, Verdict::kFaster, Verdict::kRegressed}}) {
-    CAPTURE(row.candidate);
-    PairedMetric metric = constant(48, row.candidate);
-    CHECK(campaign({metric}).metrics[0].verdict == row.of_times);
-    metric.direction = Direction::kHigher;
-    CHECK(campaign({metric}).metrics[0].verdict == row.of_throughputs);
-  }
-}
-
-TEST_CASE("the improvement is stated as how many times better", "[gate]") {
-  PairedMetric metric = constant(48, 1.25);
-  CHECK(campaign({metric}).metrics[0].improvement.center == Approx(0.8));
-  metric.direction = Direction::kHigher;
-  CHECK(campaign({metric}).metrics[0].improvement.center == Approx(1.25));
-}
-
-TEST_CASE("units and sizes do not matter", "[gate]") {
-  const std::vector<double> seconds = {1.02, 1.07, 1.03, 1.06, 1.04, 1.05, 1.02, 1.08, 1.05,
-                                       1.06, 1.03, 1.05, 1.04, 1.06, 1.05, 1.07, 1.03, 1.04};
-  const CampaignDecision expected = decided(std::vector{against_one(seconds)});
-  REQUIRE(expected.finished);
-  CHECK(expected.metrics[0].verdict == Verdict::kRegressed);
-  for (const double scale : {1e-300, 1e-9, 3.0, 1e9, 1e300}) {
-    CAPTURE(scale);
-    PairedMetric metric = against_one(seconds);
-    for (double& value : metric.base) value *= scale;
-    for (double& value : metric.candidate) value *= scale;
-    const CampaignDecision scaled = decided(std::vector{metric});
-    CHECK(scaled.metrics[0].verdict == expected.metrics[0].verdict);
-    CHECK(scaled.metrics[0].improvement.center ==
-          Approx(expected.metrics[0].improvement.center).epsilon(1e-9));
-  }
+TEST_CASE("each metric has its own margin", "[gate]") {
+  const CampaignDecision decision =
+      campaign({constant(48, 0.95), constant(48, 0.95, 0.10), constant(48, 1.05)});
+  CHECK(decision.metrics[0].verdict == Verdict::kRegressed);
+  CHECK(decision.metrics[1].verdict == Verdict::kSame);
+  CHECK(decision.metrics[2].verdict == Verdict::kFaster);
 }
 
 TEST_CASE("values that are no measurements are never green", "[gate]") {
   for (const double bad : {kNaN, kInfinity, -kInfinity, 0.0, -1.0}) {
     for (const std::size_t at :
-         {std::size_t{0}, std::size_t{7}, std::size_t{15}, std::size_t{47}}) {
-      for (const bool in_base : {false, true}) {
-        CAPTURE(bad, at, in_base);
-        PairedMetric metric = constant(48, 1.0);
-        (in_base ? metric.base : metric.candidate)[at] = bad;
-        const CampaignDecision decision = decided(std::vector{metric});
+         {std::size_t{0}, std::size_t{7}, std::size_t{23}, std::size_t{24}, std::size_t{47}}) {
+      for (const bool exact : {false, true}) {
+        CAPTURE(bad, at, exact);
+        // The other metric is clear in the end only, so that all is looked at.
+        ClusterMetric late = stretches({{24, 1.0}, {24, 0.9}});
+        for (std::size_t i = 0; i < 24; i += 2) late.improvements[i] = 0.9;
+        ClusterMetric metric = constant(48, 1.0);
+        metric.exact = exact;
+        metric.improvements[at] = bad;
+        const CampaignDecision decision = decided({metric, late});
         REQUIRE(decision.finished);
-        // Behind the last pair that was looked at nobody sees it.
-        const bool seen = at < decision.pairs_wanted;
+        const bool seen = at < decision.clusters;
         CHECK(decision.metrics[0].verdict == (seen ? Verdict::kInconclusive : Verdict::kSame));
+        CHECK(decision.metrics[1].verdict == Verdict::kRegressed);
       }
     }
   }
-  PairedMetric all_bad = constant(48, kNaN);
-  const CampaignDecision decision = decided(std::vector{all_bad});
-  CHECK(decision.finished);
-  CHECK(decision.metrics[0].verdict == Verdict::kInconclusive);
 }
 
-TEST_CASE("denormal and huge values are judged like others", "[gate]") {
-  for (const double unit : {std::numeric_limits<double>::denorm_min() * 1e6, 1e-310, 1e308}) {
-    CAPTURE(unit);
-    PairedMetric metric = constant(48, 1.0);
-    for (double& value : metric.base) value = unit;
-    for (double& value : metric.candidate) value = unit / 2;
-    CHECK(decided(std::vector{metric}).metrics[0].verdict == Verdict::kFaster);
+TEST_CASE("denormal and huge improvements are judged like others", "[gate]") {
+  const double smallest = std::numeric_limits<double>::denorm_min();
+  for (const double tiny : {smallest, 1e-310, 1e-150}) {
+    CHECK(decided({constant(48, tiny)}).metrics[0].verdict == Verdict::kRegressed);
+    CHECK(decided({constant(48, tiny)}).metrics[0].improvement.center > 0);
+  }
+  for (const double huge : {1e150, 1e308, std::numeric_limits<double>::max()}) {
+    CHECK(decided({constant(48, huge)}).metrics[0].verdict == Verdict::kFaster);
+    CHECK(std::isfinite(decided({constant(48, huge)}).metrics[0].improvement.center));
+  }
+}
+
+TEST_CASE("an exact metric is compared as it is, and takes none of the error", "[gate]") {
+  ClusterMetric memory = constant(48, 1.0, 0.02);
+  memory.exact = true;
+  const auto verdict = [&](double improvement) {
+    ClusterMetric changed = memory;
+    for (double& value : changed.improvements) value = improvement;
+    return decided({changed}).metrics[0].verdict;
+  };
+  CHECK(verdict(1) == Verdict::kSame);
+  CHECK(verdict(1 / 1.0199) == Verdict::kSame);
+  CHECK(verdict(1 / 1.0201) == Verdict::kRegressed);
+  CHECK(verdict(1.0201) == Verdict::kFaster);
+  // Bytes that differ a little are the same, and an interval from the least to the most.
+  ClusterMetric nearly = memory;
+  nearly.improvements[3] = 1.001;
+  CHECK(decided({nearly}).metrics[0].verdict == Verdict::kSame);
+  CHECK(*decided({nearly}).metrics[0].improvement.high == 1.001);
+  // One cluster beyond the margin is neither chance nor clear.
+  nearly.improvements[3] = 0.9;
+  CHECK(decided({nearly}).metrics[0].verdict == Verdict::kInconclusive);
+  // The interval of another metric is what it is alone.
+  const ClusterMetric time = drawn(48, 1.0, [n = 0]() mutable { return 0.001 * (++n % 7 - 3); });
+  const Interval alone = decided({time}).metrics[0].improvement;
+  const Interval beside = decided({time, memory}).metrics[0].improvement;
+  const Interval of_two = decided({time, time}).metrics[0].improvement;
+  CHECK(alone.low == beside.low);
+  CHECK(alone.confidence == beside.confidence);
+  CHECK(*of_two.low <= *alone.low);
+  CHECK(of_two.confidence > alone.confidence);
+}
+
+TEST_CASE("units of one night and the order of metrics do not matter", "[gate]") {
+  std::vector<ClusterMetric> metrics = {constant(48, 0.95), constant(48, 1.0), constant(48, 1.2)};
+  const CampaignDecision one = decided(metrics);
+  std::swap(metrics[0], metrics[2]);
+  const CampaignDecision other = decided(metrics);
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}, std::size_t{2}}) {
+    CHECK(one.metrics[i].verdict == other.metrics[2 - i].verdict);
+    CHECK(one.metrics[i].improvement.low == other.metrics[2 - i].improvement.low);
   }
 }
 
@@ -218,7 +196,7 @@ TEST_CASE("unpaired series need six a side", "[gate][unpaired]") {
           Verdict::kInconclusive);
     CHECK(decide_unpaired({few, six, Direction::kLower, 0.015}, 1).verdict ==
           Verdict::kInconclusive);
-    CHECK(decide_unpaired({six, few, Direction::kLower, 0.015}, 1).pairs == count);
+    CHECK(decide_unpaired({six, few, Direction::kLower, 0.015}, 1).clusters == count);
   }
 }
 

@@ -1,17 +1,11 @@
 #include "tests/gate/trials.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <random>
-#include <stdexcept>
-
-#include "harness/base/text.hpp"
+#include <span>
 
 namespace harness {
 namespace {
-
-constexpr std::size_t kShortest = 8;
-constexpr std::size_t kLongest = 64;
 
 /// From 0 to `count` - 1. The library's own distributions differ from one to the next.
 std::size_t below(std::size_t count, std::mt19937_64& random) {
@@ -19,69 +13,113 @@ std::size_t below(std::size_t count, std::mt19937_64& random) {
 }
 
 /// Moving blocks (Künsch 1989) of random length.
-std::vector<double> resample(const std::vector<double>& seconds, std::size_t count,
-                             std::mt19937_64& random) {
-  std::vector<double> values;
+template <typename Item>
+std::vector<Item> resample(const std::vector<Item>& items, std::size_t count, std::size_t shortest,
+                           std::size_t longest, std::mt19937_64& random) {
+  std::vector<Item> values;
   while (values.size() < count) {
     const std::size_t length =
-        std::min(kShortest + below(kLongest - kShortest + 1, random), seconds.size());
-    const std::size_t start = below(seconds.size() - length + 1, random);
-    const auto first = seconds.begin() + static_cast<std::ptrdiff_t>(start);
+        std::min(shortest + below(longest - shortest + 1, random), items.size());
+    const std::size_t start = below(items.size() - length + 1, random);
+    const auto first = items.begin() + static_cast<std::ptrdiff_t>(start);
     values.insert(values.end(), first, first + static_cast<std::ptrdiff_t>(length));
   }
   values.resize(count);
   return values;
 }
 
-PairedMetric pairs_of(const std::vector<double>& seconds, double slowdown) {
-  PairedMetric metric;
+std::vector<ClusterRounds> pairs_of(const std::vector<double>& seconds) {
+  std::vector<ClusterRounds> pairs;
   for (std::size_t pair = 0; pair < seconds.size() / 2; ++pair) {
-    const bool baseline_first = pair % 2 == 0;
-    metric.base.push_back(seconds[2 * pair + (baseline_first ? 0 : 1)]);
-    metric.candidate.push_back(slowdown * seconds[2 * pair + (baseline_first ? 1 : 0)]);
+    const std::size_t baseline = pair % 2 == 0 ? 0 : 1;
+    pairs.push_back({{seconds[2 * pair + baseline]}, {seconds[2 * pair + 1 - baseline]}});
   }
-  return metric;
+  return pairs;
+}
+
+/// Two of the sides that were recorded, the same two in the whole campaign.
+std::vector<ClusterRounds> two_sides(const std::vector<NoiseCluster>& clusters,
+                                     std::mt19937_64& random) {
+  const std::size_t sides = clusters.front().starts.size();
+  const std::size_t baseline = below(sides, random);
+  const std::size_t candidate = (baseline + 1 + below(sides - 1, random)) % sides;
+  std::vector<ClusterRounds> campaign;
+  for (const NoiseCluster& cluster : clusters) {
+    ClusterRounds& both = campaign.emplace_back();
+    for (const std::vector<double>& round : cluster.rounds) {
+      both.baseline.push_back(round[baseline]);
+      both.candidate.push_back(round[candidate]);
+    }
+  }
+  return campaign;
+}
+
+Verdict of_all(const CampaignDecision& decision) {
+  const auto any = [&](Verdict verdict) {
+    return std::any_of(decision.metrics.begin(), decision.metrics.end(),
+                       [&](const MetricDecision& metric) { return metric.verdict == verdict; });
+  };
+  for (const Verdict verdict : {Verdict::kRegressed, Verdict::kInconclusive, Verdict::kFaster}) {
+    if (any(verdict)) return verdict;
+  }
+  return Verdict::kSame;
 }
 
 }  // namespace
 
-NoiseRecording read_recording(const std::filesystem::path& file) {
-  NoiseRecording recording{file.stem().string(), "", {}};
-  std::ifstream stream(file);
-  for (std::string line; std::getline(stream, line);) {
-    if (line.starts_with("#")) {
-      recording.description += line.substr(1);
-      continue;
-    }
-    const auto value = parse_number(line);
-    if (!value || *value <= 0) throw std::runtime_error(file.string() + ": not a time: " + line);
-    recording.seconds.push_back(*value);
-  }
-  if (recording.seconds.size() < kLongest) throw std::runtime_error(file.string() + ": too short");
-  return recording;
+const std::vector<TriedCandidate>& tried_candidates() {
+  static const std::vector<TriedCandidate> candidates = {
+      {"takes as long", {}},
+      {"takes 1.02 times as long", {1.02}},
+      {"takes 1.03 times as long", {1.03}},
+      {"takes 1.05 times as long", {1.05}},
+      {"takes 1 / 1.05 times as long", {1 / 1.05}},
+      {"takes 1.10 times as long in a third of its starts", {1, 1.0 / 3, 1.10}},
+  };
+  return candidates;
 }
 
-std::vector<NoiseRecording> all_recordings(const std::filesystem::path& source) {
-  std::vector<NoiseRecording> recordings;
-  for (const auto& entry : std::filesystem::directory_iterator(source / "tests" / "noise")) {
-    if (entry.path().extension() == ".txt") recordings.push_back(read_recording(entry.path()));
+std::vector<ClusterRounds> draw_campaign(const NoiseRecording& recording, const Planted& planted,
+                                         std::size_t clusters, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<ClusterRounds> campaign =
+      recording.resident() ? two_sides(resample(recording.clusters, clusters, 2, 8, random), random)
+                           : pairs_of(resample(recording.seconds, 2 * clusters, 8, 64, random));
+  constexpr std::size_t kDice = 1'000'000;
+  for (ClusterRounds& cluster : campaign) {
+    const auto thrown = static_cast<double>(below(kDice, random));
+    const bool slow = thrown < planted.slow_share * static_cast<double>(kDice);
+    const double factor = planted.slowdown * (slow ? planted.slow_by : 1);
+    for (double& seconds : cluster.candidate) seconds *= factor;
   }
-  std::sort(recordings.begin(), recordings.end(),
-            [](const NoiseRecording& a, const NoiseRecording& b) { return a.name < b.name; });
-  return recordings;
+  return campaign;
 }
 
-TrialCounts try_campaigns(const NoiseRecording& recording, double slowdown, std::size_t campaigns,
-                          const GateOptions& options, std::uint64_t seed) {
+std::vector<ClusterMetric> metrics_of(const std::vector<ClusterRounds>& campaign) {
+  ClusterMetric medians;
+  ClusterMetric totals;
+  for (const ClusterRounds& cluster : campaign) {
+    medians.improvements.push_back(median_improvement(cluster));
+    totals.improvements.push_back(total_improvement(cluster));
+  }
+  if (campaign.front().baseline.size() == 1) return {medians};
+  return {medians, totals};
+}
+
+TrialCounts try_campaigns(const NoiseRecording& recording, const Planted& planted,
+                          std::size_t campaigns, const GateOptions& options, std::uint64_t seed) {
   TrialCounts counts;
   counts.campaigns = campaigns;
-  std::mt19937_64 random(seed);
+  GatePlan plan;
+  plan.nights = {Night{options.most_clusters, std::nullopt}};
+  plan.block = recording.resident() ? 1 : 2;
+  std::mt19937_64 seeds(seed);
   for (std::size_t i = 0; i < campaigns; ++i) {
-    const PairedMetric metric =
-        pairs_of(resample(recording.seconds, 2 * options.most_pairs, random), slowdown);
-    const CampaignDecision decision = decide(std::vector{metric}, options);
-    counts.pairs += static_cast<double>(decision.pairs_wanted) / static_cast<double>(campaigns);
-    switch (decision.metrics[0].verdict) {
+    const std::vector<ClusterMetric> metrics =
+        metrics_of(draw_campaign(recording, planted, options.most_clusters, seeds()));
+    const CampaignDecision decision = decide(metrics, plan, options);
+    counts.clusters += static_cast<double>(decision.clusters) / static_cast<double>(campaigns);
+    switch (of_all(decision)) {
       case Verdict::kSame:
         ++counts.same;
         break;

@@ -3,27 +3,38 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "harness/gate/cluster.hpp"
 #include "harness/gate/decision.hpp"
+#include "tests/gate/noise.hpp"
 
 namespace harness {
 
-/// Times of the same work, measured one after the other on one machine.
-struct NoiseRecording {
-  std::string name{};
-  std::string description{};
-  std::vector<double> seconds{};
+/// What is done to the candidate's times.
+struct Planted {
+  double slowdown = 1;    ///< of every start
+  double slow_share = 0;  ///< of the starts that are slower still
+  double slow_by = 1.10;
 };
 
-/// Reads a file of lines: `#` begins the description, the others are numbers. Throws
-/// std::runtime_error for anything else.
-NoiseRecording read_recording(const std::filesystem::path& file);
+/// All that the trials try, with the words of the table.
+struct TriedCandidate {
+  std::string text{};
+  Planted planted{};
+};
+const std::vector<TriedCandidate>& tried_candidates();
 
-/// All recordings in tests/noise/, by name.
-std::vector<NoiseRecording> all_recordings(const std::filesystem::path& source);
+/// `clusters` clusters of one campaign. Of runs one after the other each cluster is a pair, every
+/// other one with the candidate first. Clusters and runs come in stretches of the recording, each
+/// in its order, so that drift, bursts and jumps of the machine are in them. The same seed gives
+/// the same noise, whatever is planted.
+std::vector<ClusterRounds> draw_campaign(const NoiseRecording& recording, const Planted& planted,
+                                         std::size_t clusters, std::uint64_t seed);
+
+/// The metrics that are judged: the median and the total of each cluster, or the one time of runs.
+std::vector<ClusterMetric> metrics_of(const std::vector<ClusterRounds>& campaign);
 
 struct TrialCounts {
   std::size_t campaigns = 0;
@@ -31,17 +42,15 @@ struct TrialCounts {
   std::size_t faster = 0;
   std::size_t regressed = 0;
   std::size_t inconclusive = 0;
-  double pairs = 0;  ///< mean of a campaign
+  double clusters = 0;  ///< mean of a campaign
 
   double share(std::size_t count) const {
     return static_cast<double>(count) / static_cast<double>(campaigns);
   }
 };
 
-/// `campaigns` campaigns of a candidate that takes `slowdown` times as long as the baseline. The
-/// runs of one are stretches of 8 to 64 values of the recording, each in its order, so that drift,
-/// bursts and jumps of the machine are in them; the same seed gives the same campaigns everywhere.
-TrialCounts try_campaigns(const NoiseRecording& recording, double slowdown, std::size_t campaigns,
-                          const GateOptions& options, std::uint64_t seed);
+/// `campaigns` campaigns by the decision, as many clusters each as `options` allow.
+TrialCounts try_campaigns(const NoiseRecording& recording, const Planted& planted,
+                          std::size_t campaigns, const GateOptions& options, std::uint64_t seed);
 
 }  // namespace harness

@@ -1,24 +1,13 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <cstdio>
-#include <memory>
 #include <string>
 
 #include "harness/measure/progress.hpp"
+#include "tests/support/text_screen.hpp"
 
 using namespace harness;  // NOLINT(google-build-using-namespace)
 
 namespace {
-
-struct Screen {
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file{std::tmpfile(), &std::fclose};
-  std::string text() const {
-    std::string content(static_cast<std::size_t>(std::ftell(file.get())), '\0');
-    std::rewind(file.get());
-    REQUIRE(std::fread(content.data(), 1, content.size(), file.get()) == content.size());
-    return content;
-  }
-};
 
 StepRecord step(std::int64_t number, bool warmup, double seconds) {
   StepRecord record;
@@ -32,7 +21,7 @@ StepRecord step(std::int64_t number, bool warmup, double seconds) {
 }  // namespace
 
 TEST_CASE("without a terminal progress is plain lines with the time left", "[progress]") {
-  Screen screen;
+  TextScreen screen;
   double now = 0;
   {
     Progress progress(screen.file.get(), 0, [&] { return now; });
@@ -48,27 +37,8 @@ TEST_CASE("without a terminal progress is plain lines with the time left", "[pro
   CHECK_THAT(text, Catch::Contains("step 2/4 10.000 s  20 s left"));
 }
 
-TEST_CASE("the time left of an ablation takes each variant by its own", "[progress]") {
-  Screen screen;
-  double now = 0;
-  {
-    Progress progress(screen.file.get(), 0, [&] { return now; });
-    progress.length({2, 4, 0});
-    StepRecord record = step(1, true, 10);
-    record.variant = "slow";
-    progress.step(record);
-    now += 10;
-    record = step(2, true, 2);
-    record.variant = "fast";
-    progress.step(record);
-  }
-  const std::string text = screen.text();
-  CHECK_THAT(text, Catch::Contains("step 1/6 slow (warm-up) 10.000 s  50 s left"));
-  CHECK_THAT(text, Catch::Contains("step 2/6 fast (warm-up) 2.000 s  24 s left"));
-}
-
 TEST_CASE("fast steps do not flood a log", "[progress]") {
-  Screen screen;
+  TextScreen screen;
   double now = 0;
   {
     Progress progress(screen.file.get(), 0, [&] { return now; });
@@ -83,7 +53,7 @@ TEST_CASE("fast steps do not flood a log", "[progress]") {
 }
 
 TEST_CASE("on a terminal one line rewrites itself and is gone at the end", "[progress]") {
-  Screen screen;
+  TextScreen screen;
   double now = 0;
   {
     Progress progress(screen.file.get(), 40, [&] { return now; });

@@ -75,7 +75,7 @@ TEST_CASE("targets and epochs that make no sense are refused", "[training][cli]"
   const fs::path out = folder / "out";
   check_one_error(run_harness(training(out, {"--max-epochs", "0"})), 1, "--max-epochs 0");
   check_one_error(run_harness({"run", "--workload", "null", "--max-epochs", "3"}), 1,
-                  "does not train to a target");
+                  "counts no epochs");
   check_one_error(run_harness({"run", "--workload", "null", "--scenario", "epochs"}), 1,
                   "--scenario epochs: tier 'quick' of 'null' does not serve it");
   check_one_error(run_harness(training(out, {"--scenario", "step"})), 1, "did you mean steps?");

@@ -217,7 +217,7 @@ TEST_CASE("the system description has its 33 fields, all of them text", "[mlperf
          {"number_of_nodes", "host_processors_per_node", "accelerators_per_node"}) {
       CHECK_NOTHROW(std::stoi(fields.at(name).get<std::string>()));
     }
-    CHECK(fields.at("host_processor_model_name") != "");
+    CHECK_FALSE(fields.at("host_processor_model_name").get<std::string>().empty());
     CHECK(fields.contains("accelerator_on-chip_memories"));
   }
 }

@@ -180,7 +180,7 @@ TEST_CASE("a quality that is no number leaves no accuracy in the log", "[mlperf]
   TrainingLog log(folder / "run.log", closed_facts(), workload, ticking_clock());
   log.run_begin();
   log.evaluation_begin(1);
-  log.evaluated({"mAP", Direction::kHigher, std::nullopt, "not a number", {}}, {"", 1, 16});
+  log.evaluated({"mAP", Direction::kHigher, std::nullopt, "not a number", {}}, {1, 16});
   const std::vector<std::string> all = keys(log_events(folder / "run.log"));
   CHECK(std::count(all.begin(), all.end(), "eval_accuracy") == 0);
   CHECK(all.back() == "eval_stop");

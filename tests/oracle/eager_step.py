@@ -201,8 +201,9 @@ def check(path):
     return good
 
 
-def measure(options):
-    """Times steps on one batch of random pictures with ten boxes each."""
+def stepper(options):
+    """A function that does a step, on one batch of random pictures with ten boxes each, and gives its seconds
+    and its losses by name."""
     import torch
 
     torch.set_num_threads(options.threads)
@@ -216,19 +217,27 @@ def measure(options):
         corner = torch.rand(10, 2) * size * 0.7
         extent = size * (0.05 + 0.25 * torch.rand(10, 2))
         targets.append({"boxes": torch.cat([corner, corner + extent], 1), "labels": torch.randint(0, 10, (10,))})
-    for number in range(1, options.warmup + options.steps + 1):
+
+    def one_step():
         begin = time.perf_counter()
         losses = step(model, optimizer, images, targets, options.precision)
         seconds = time.perf_counter() - begin
+        return seconds, {name: loss.item() for name, loss in losses.items()}
+
+    return one_step
+
+
+def measure(options):
+    """Times steps and prints them."""
+    one_step = stepper(options)
+    for number in range(1, options.warmup + options.steps + 1):
+        seconds, losses = one_step()
         line = {"step": number, "warmup": number <= options.warmup, "seconds": seconds}
-        print(json.dumps({**line, "loss": sum(loss.item() for loss in losses.values())}), flush=True)
+        print(json.dumps({**line, "loss": sum(losses.values())}), flush=True)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--setup", action="store_true", help="make build/oracle-venv and stop")
-    parser.add_argument("--check", metavar="GOLDEN", help="compare losses and gradients with a golden file")
-    parser.add_argument("--steps", type=int, default=6)
+def model_options(parser):
+    """The options that say which step it is."""
     parser.add_argument("--warmup", type=int, default=2)
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
@@ -236,6 +245,14 @@ def main():
     parser.add_argument("--classes", type=int, default=264)
     parser.add_argument("--image-size", type=int, default=800)
     parser.add_argument("--seed", type=int, default=0)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--setup", action="store_true", help="make build/oracle-venv and stop")
+    parser.add_argument("--check", metavar="GOLDEN", help="compare losses and gradients with a golden file")
+    parser.add_argument("--steps", type=int, default=6)
+    model_options(parser)
     options = parser.parse_args()
     if options.setup:
         setup()

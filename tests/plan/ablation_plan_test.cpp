@@ -5,7 +5,6 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/files.hpp"
-#include "harness/measure/measure_ablation.hpp"
 #include "harness/workload/ablation_rules.hpp"
 #include "harness/workload/rules_file.hpp"
 #include "tests/support/sample_ablation.hpp"
@@ -90,10 +89,11 @@ TEST_CASE("the plan holds what can run and says what is left out and why", "[abl
   CHECK(bf16.plan.context.kernels == KernelSet{{"nothing", "custom"}});
   CHECK(plan.variants[4].builds_on == "pooled");
   CHECK(plan.rounds == 6);
-  CHECK(bf16.plan.context.planned_steps == 7);
+  CHECK(plan.clusters == 6);
   CHECK(plan.departures.empty());  // bf16 departs from what a closed run sets; a ladder may
   CHECK(plan.requested == json{{"workload", "null"}});
   CHECK(plan.effective["rounds"] == 6);
+  CHECK(plan.effective["clusters"] == 6);
   CHECK(plan.effective["steps_per_turn"] == 1);
   CHECK_FALSE(plan.effective.contains("precision"));
 }
@@ -123,6 +123,9 @@ TEST_CASE("what cannot be planned is refused by name", "[ablation-plan]") {
   CHECK_THAT(refusal(request), Catch::Contains("--rounds 0"));
   request.rounds = 1001;
   CHECK_THAT(refusal(request), Catch::Contains("too large: at most 1000"));
+  request.rounds.reset();
+  request.clusters = 101;
+  CHECK_THAT(refusal(request), Catch::Contains("--clusters 101"));
   request = null_request();
   request.common["batch_size"] = 0;
   CHECK_THAT(refusal(request), Catch::Contains("--batch-size 0"));
@@ -134,20 +137,40 @@ TEST_CASE("fewer rounds, another batch and another seed are what was asked for",
           "[ablation-plan]") {
   AblationRequest request = null_request();
   request.rounds = 3;
+  request.clusters = 2;
   request.common["batch_size"] = 2;
   request.common["seed"] = 9;
   const AblationPlan plan = make_ablation_plan(request, home_folder());
-  REQUIRE(plan.departures.size() == 2);
+  REQUIRE(plan.departures.size() == 3);
   CHECK(plan.departures[0].path == "/settings/effective/batch_size");
   CHECK(plan.departures[1].path == "/settings/effective/rounds");
   CHECK(plan.departures[1].expected == "at least 6");
+  CHECK(plan.departures[2].path == "/settings/effective/clusters");
   CHECK(plan.requested ==
-        json{{"workload", "null"}, {"batch_size", 2}, {"seed", 9}, {"rounds", 3}});
+        json{{"workload", "null"}, {"batch_size", 2}, {"seed", 9}, {"rounds", 3}, {"clusters", 2}});
   for (const VariantPlan& variant : plan.variants) {
     CHECK(variant.plan.context.seeds.run == 9);
     CHECK(variant.plan.context.seeds.weights == plan.variants[0].plan.context.seeds.weights);
     CHECK(variant.plan.context.batch_size == 2);
   }
+}
+
+TEST_CASE("a peer has a name of its own and a command", "[ablation-plan]") {
+  const auto with = [](const std::vector<std::string>& peers) {
+    AblationRequest request = null_request();
+    request.peers = peers;
+    return request;
+  };
+  const AblationPlan plan = make_ablation_plan(with({"a=x --set b=c", "b.2=y"}), home_folder());
+  REQUIRE(plan.peers.size() == 2);
+  CHECK(plan.peers[0].name == "a");
+  CHECK(plan.peers[0].command == "x --set b=c");
+  CHECK_THAT(refusal(with({"a"})), Catch::Contains("has no command"));
+  CHECK_THAT(refusal(with({"a="})), Catch::Contains("has no command"));
+  CHECK_THAT(refusal(with({"=x"})), Catch::Contains("its name is none"));
+  CHECK_THAT(refusal(with({"../a=x"})), Catch::Contains("its name is none"));
+  CHECK_THAT(refusal(with({"pooled=x"})), Catch::Contains("the name is taken"));
+  CHECK_THAT(refusal(with({"a=x", "a=y"})), Catch::Contains("the name is taken"));
 }
 
 TEST_CASE("a missing part is named", "[ablation-plan]") {
@@ -214,10 +237,4 @@ TEST_CASE("an ablation is held against the ladder, the quality and the constrain
   rules.ablation.reset();
   rules.valid.clear();
   CHECK(broken() == "ablation /workload/rules_file; ");
-}
-
-TEST_CASE("variants of one allocator step in the same memory", "[ablation-plan]") {
-  CHECK(interleaved_memory({{"system", 1, 10}}) == 10);
-  CHECK(interleaved_memory({{"system", 1, 10}, {"pooled", 1, 8}, {"pooled", 1, 6}}) == 3 + 9 + 7);
-  CHECK(interleaved_memory({{"pooled", 4, 4}, {"pooled", 5, 5}}) == 9);
 }

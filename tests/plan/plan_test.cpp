@@ -5,6 +5,7 @@
 #include "harness/plan/division.hpp"
 #include "harness/plan/plan.hpp"
 #include "harness/plan/settings.hpp"
+#include "harness/result/setting.hpp"
 #include "harness/workload/rules_file.hpp"
 
 using namespace harness;  // NOLINT(google-build-using-namespace)
@@ -69,6 +70,26 @@ TEST_CASE("each bad option is refused by name with the nearest names", "[plan]")
   CHECK_THAT(with([](auto& r) { r["set"] = {"stepms=1"}; }), Catch::Contains("step-ms"));
   CHECK_THAT(with([](auto& r) { r["set"] = {"step-ms"}; }), Catch::Contains("has no value"));
   CHECK_THAT(with([](auto& r) { r["set"] = {"fail-prepare=maybe"}; }), Catch::Contains("yes"));
+}
+
+TEST_CASE("a value of another kind than its setting's is refused, choices or not", "[plan]") {
+  constexpr const char* kName = "waiting_rooms";
+  if (SettingTable::instance().find(kName) == nullptr) {
+    SettingTable::instance().add({.name = kName,
+                                  .kind = SettingKind::kInteger,
+                                  .scope = SettingScope::kNone,
+                                  .part = SetUpPart::kExempt,
+                                  .high = 9});
+  }
+  RunRequest request = null_request();
+  request[kName] = "many";
+  CHECK_THAT(refusal(request), Catch::Contains("--waiting-rooms \"many\": is no whole number"));
+  request[kName] = 10;
+  CHECK_THAT(refusal(request), Catch::Contains("is not from 0 to 9"));
+  request[kName] = 3;
+  CHECK(make_plan(request, home_folder()).effective[kName] == 3);
+  request["device"] = 3;
+  CHECK_THAT(refusal(request), Catch::Contains("--device 3: is no text"));
 }
 
 TEST_CASE("what differs from the rules is a departure, and closed refuses it", "[plan]") {

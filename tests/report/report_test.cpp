@@ -39,6 +39,7 @@ ValidationReport sound(const Result& result) {
 Result run_number(int number, double seconds, const std::string& commit) {
   Result run = sample_result();
   run.identity.uuid = std::to_string(number);
+  run.identity.series_id = run.identity.uuid;
   run.identity.git_commit = commit;
   const std::string day = std::to_string(100 + number).substr(1);
   run.identity.started_at = "2026-01-" + day + "T12:00:00.000Z";
@@ -199,7 +200,7 @@ TEST_CASE("a terminal gets a line for each result", "[report]") {
   collector.add("ablation.json", ablation, {});
   const std::string text = render_report(collector.finish());
   CHECK_THAT(text, Catch::Contains("2026-01-01 12:00  null") &&
-                       Catch::Contains("time.step 500.00 ms [500.00, 500.00 ms]"));
+                       Catch::Contains("time.step 500.00 ms (500.00 .. 500.00 ms)"));
   CHECK_THAT(text, Catch::Contains("bbbbbbb") && Catch::Contains("target missed, mistrusted"));
   CHECK_THAT(text, Catch::Contains("nothing 5.00 [5.00, 5.00] x first"));
   CHECK_THAT(text, Catch::Contains("accuracy 0.75, met"));
@@ -291,6 +292,28 @@ TEST_CASE("a history marks its change with the commit", "[report]") {
   CHECK_THAT(changed->plots[0].marks[0].label, Catch::StartsWith("bbbbbbb"));
 }
 
+TEST_CASE("the runs of one night are one point of a history", "[report]") {
+  std::vector<Result> runs;
+  for (int night = 1; night <= 11; ++night) {
+    for (int i = 0; i < 3; ++i) {
+      runs.push_back(run_number(night, night > 5 ? 0.55 : 0.5, "aaaaaaa"));
+      runs.back().identity.uuid += "-" + std::to_string(i);
+      runs.back().identity.series_id = runs.back().identity.uuid;
+      runs.back().identity.started_at.replace(11, 2, std::to_string(20 + i));
+    }
+  }
+  const PageSection section = history_section(collected(runs));
+  REQUIRE(section.parts.size() == 1);
+  // Thirty-three runs, but eleven nights, of which no change can be told.
+  CHECK(section.parts[0].tables[0].rows.size() == 33);
+  CHECK(section.parts[0].plots[0].series[0].points.size() == 11);
+  CHECK(section.parts[0].plots[0].marks.empty());
+  CHECK(section.parts[0].paragraphs.empty());
+  // A series that goes on over midnight and noon stays one.
+  for (Result& run : runs) run.identity.series_id = "one";
+  CHECK(history_section(collected(runs)).parts.empty());
+}
+
 TEST_CASE("set-ups of a workload stand side by side", "[report]") {
   std::vector<Result> runs;
   for (int i = 1; i <= 12; ++i) {
@@ -309,8 +332,8 @@ TEST_CASE("set-ups of a workload stand side by side", "[report]") {
     return row[0].text == "time.step" && row[1].text == "kernels custom";
   });
   REQUIRE(step != rows.end());
-  CHECK((*step)[4].key.value() == Approx(0.5).margin(0.01));
-  CHECK((*step)[5].text == "differs");
+  CHECK((*step)[5].key.value() == Approx(0.5).margin(0.01));
+  CHECK((*step)[6].text == "differs");
   CHECK(series_section(collected({runs[0], runs[2]})).parts.empty());
 }
 

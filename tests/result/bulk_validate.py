@@ -79,9 +79,9 @@ def varied(document, scale):
             if summary[key] is not None:
                 summary[key] *= factor
         if summary["median"]:
-            for key in ("center", "low", "high"):
-                if summary["median"][key] is not None:
-                    summary["median"][key] *= factor
+            summary["median"]["center"] *= factor
+        for key in summary.get("quartiles", {}):
+            summary["quartiles"][key] *= factor
     cost = other.get("cost")
     if cost and cost.get("achieved_flops_per_second"):
         cost["achieved_flops_per_second"] /= scale
@@ -195,24 +195,16 @@ def summary(values):
     """As harness/stats/stats.cpp computes it."""
     ordered, n = sorted(values), len(values)
     center = ordered[n // 2] if n % 2 else ordered[n // 2 - 1] / 2 + ordered[n // 2] / 2
-    # The chance of at most k of n samples below the median, from the middle outwards: the first term is
-    # exact, and no sum of tiny ones loses digits. The largest k with at most 2.5 % gives the interval.
-    k = n // 2
-    chance = math.comb(n, k) / (1 << n)
-    tail = 0.5 if n % 2 else 0.5 + chance / 2
-    while k >= 0 and tail > 0.025:
-        tail -= chance
-        chance *= k / (n - k + 1)
-        k -= 1
-    low, high = (ordered[k], ordered[n - 1 - k]) if k >= 0 else (None, None)
-    median = {"center": center, "low": low, "high": high, "confidence": 1 - 2 * tail if k >= 0 else 0}
+    median = {"center": center, "low": None, "high": None, "confidence": 0,
+              "missing": {"low": "see the quartiles", "high": "see the quartiles"}}
+    below = (n - 1) // 4
 
     def quantile(p):
         if n * (1 - p) < 5 - 1e-9:
             return None
         return ordered[min(max(math.ceil(n * p - 1e-9), 1), n) - 1]
 
-    result = {"n": n, "median": median, "min": ordered[0], "max": ordered[-1], "p90": quantile(0.9),
+    result = {"n": n, "median": median, "quartiles": {"low": ordered[below], "high": ordered[n - 1 - below]}, "min": ordered[0], "max": ordered[-1], "p90": quantile(0.9),
               "p99": quantile(0.99)}
     missing = {key: f"needs {count} samples" for key, count in (("p90", 50), ("p99", 500)) if result[key] is None}
     if missing:

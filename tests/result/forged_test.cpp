@@ -20,9 +20,10 @@ void give_peaks(json& run) {
                    {"low", *value.low},
                    {"high", *value.high},
                    {"confidence", value.confidence}};
+  peak["bound"] = 1.02e12;
   run["peaks"][0] = peak;
   json& cost = run["cost"];
-  cost["utilisation"] = cost["achieved_flops_per_second"].get<double>() / value.center;
+  cost["utilisation"] = cost["achieved_flops_per_second"].get<double>() / 1.02e12;
   cost.erase("missing");
 }
 
@@ -60,7 +61,7 @@ void leave_step_out(json& run, std::size_t place) {
   }
   const double median = metric_of(run, "time.step")["summary"]["median"]["center"];
   run["cost"]["achieved_flops_per_second"] = run["cost"]["step_flops"].get<double>() / median;
-  run["cost"]["utilisation"] = run["cost"]["achieved_flops_per_second"].get<double>() / 1.0e12;
+  run["cost"]["utilisation"] = run["cost"]["achieved_flops_per_second"].get<double>() / 1.02e12;
 }
 
 }  // namespace
@@ -103,6 +104,12 @@ TEST_CASE("forged runs are refused, each at the field that does not fit", "[forg
            "/metrics/{time.phase.work}/samples/7/value"},
           {"a step of no time", [](json& d) { rewrite(d, "time.step", 7, 0); },
            "/metrics/{time.step}/samples/7/value"},
+          {"a warning left out",
+           [](json& d) {
+             rewrite(d, "time.step", [](std::size_t i, double value) { return value * (i + 1.0); });
+             metric_of(d, "time.step")["warnings"] = json::array();
+           },
+           "/metrics/{time.step}/warnings"},
           {"a step of less than no time", [](json& d) { rewrite(d, "time.step", 7, -1); },
            "/metrics/{time.step}/samples/7/value"},
           {"throughput that is not batch over step",
@@ -148,6 +155,15 @@ TEST_CASE("forged runs are refused, each at the field that does not fit", "[forg
            "/peaks/0/unit"},
           {"a peak of bursts that do not agree",
            [](json& d) { d["peaks"][0]["samples"] = {1, 2, 1, 2, 1, 2}; }, "/peaks/0/samples"},
+          {"a bound that no burst reached", [](json& d) { d["peaks"][0]["bound"] = 1.5e12; },
+           "/peaks/0/bound"},
+          {"a share of a bound that is not told", [](json& d) { d["peaks"][0].erase("bound"); },
+           "/cost/utilisation"},
+          {"a share of the usual state, which is not the bound",
+           [](json& d) {
+             d["cost"]["utilisation"] = d["cost"]["utilisation"].get<double>() * 1.02;
+           },
+           "/cost/utilisation"},
           {"no utilisation, although there is a peak",
            [](json& d) {
              d["cost"]["utilisation"] = nullptr;
@@ -231,12 +247,44 @@ TEST_CASE("forged trainings are refused, each at the field that does not fit", "
                  {{"epoch", 2}, {"steps", 99}, {"at", d["identity"]["ended_at"]}}};
            },
            "/training/resumed/0/steps"},
-          {"a warning left out",
-           [](json& d) { metric_of(d, "time.epoch")["warnings"] = json::array(); },
-           "/metrics/{time.epoch}/warnings"},
           {"a target that was reached and is said not to be",
            [](json& d) { d["training"]["target_reached"] = false; }, "/training/target_reached"},
       });
+}
+
+TEST_CASE("before 1.7.0 a median has bounds, which have to be right", "[forged]") {
+  json old = honest_run();
+  old["schema_version"] = "1.6.0";
+  for (json& object : old["metrics"]) {
+    const Interval median = median_interval(summarised_values(metric_from_json(object)));
+    object["summary"].erase("quartiles");
+    object["summary"]["median"] = {{"center", median.center},
+                                   {"low", *median.low},
+                                   {"high", *median.high},
+                                   {"confidence", median.confidence}};
+  }
+  const CheckedFile checked = judged(old);
+  INFO(listed(checked));
+  CHECK(checked.report.code == ExitCode::kOk);
+  refuse_changes(old, {"/metrics/*/summary/median/low", "/metrics/*/summary/median/high",
+                       "/metrics/*/summary/median/confidence"});
+  // Read again, they tell the spread.
+  const Metric step = metric_from_json(metric_of(old, "time.step"));
+  REQUIRE(step.summary.quartiles);
+  CHECK(step.summary.quartiles->low == quartiles(summarised_values(step)).low);
+}
+
+TEST_CASE("before 1.6.0 a utilisation is a share of the median, and stays valid", "[forged]") {
+  json old = honest_run();
+  old["schema_version"] = "1.5.0";
+  old["peaks"][0].erase("bound");
+  json& utilisation = old["cost"]["utilisation"];
+  utilisation = utilisation.get<double>() * 1.02;
+  const CheckedFile checked = judged(old);
+  INFO(listed(checked));
+  CHECK(checked.report.code == ExitCode::kOk);
+  utilisation = utilisation.get<double>() / 1.02;
+  CHECK(judged(old).report.code == ExitCode::kInvalid);
 }
 
 TEST_CASE("no derived number of a run or a training can be altered alone", "[forged]") {
@@ -245,12 +293,12 @@ TEST_CASE("no derived number of a run or a training can be altered alone", "[for
       "/metrics/*/summary/median/center", "/metrics/*/samples/*/warmup"};
   json run = honest_run();
   refuse_changes(run, summaries);
-  refuse_changes(
-      run, {"/metrics/*/summary/median/low", "/metrics/*/summary/median/high",
-            "/metrics/*/summary/median/confidence", "/peaks/0/value/center", "/peaks/0/value/low",
-            "/peaks/0/value/high", "/peaks/0/value/confidence", "/cost/achieved_flops_per_second",
-            "/cost/utilisation", "/quality/passed", "/quality/target", "/quality/reached_at_step",
-            "/seeds/run", "/status/mistrusted", "/identity/run_index"});
+  refuse_changes(run, {"/metrics/*/summary/quartiles/low", "/metrics/*/summary/quartiles/high",
+                       "/metrics/*/summary/median/confidence", "/peaks/0/value/center",
+                       "/peaks/0/value/low", "/peaks/0/value/high", "/peaks/0/value/confidence",
+                       "/peaks/0/bound", "/cost/achieved_flops_per_second", "/cost/utilisation",
+                       "/quality/passed", "/quality/target", "/quality/reached_at_step",
+                       "/seeds/run", "/status/mistrusted", "/identity/run_index"});
   const json training = honest_training();
   refuse_changes(training, summaries);
   refuse_changes(training, {"/training/epochs", "/training/max_epochs", "/training/steps",

@@ -22,7 +22,7 @@ const PrivateNames kAlice = {{"/home/alice", "/nfs/people/alice/"},
 std::string free_text(const std::string& text, const PrivateNames& names = kAlice) {
   json document = {{"identity", {{"command_line", {text}}}}};
   const std::vector<std::string> pointers = redact(document, names);
-  const std::string after = document["identity"]["command_line"][0];
+  std::string after = document["identity"]["command_line"][0];
   const std::vector<std::string> expected =
       after == text ? std::vector<std::string>{}
                     : std::vector<std::string>{"/identity/command_line/0"};

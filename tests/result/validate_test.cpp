@@ -207,7 +207,7 @@ TEST_CASE_METHOD(Fixture, "parts that disagree are named by path", "[validate]")
       {[](json& d) { d["peaks"][1].erase("reason"); }, "/peaks/1/reason", "null"},
       {[](json& d) { d["peaks"][0]["reason"] = "none"; }, "/peaks/0/reason", "only with one"},
       {[](json& d) { d["cost"]["achieved_flops_per_second"] = 1e12; },
-       "/cost/achieved_flops_per_second", "median of time.step"},
+       "/cost/achieved_flops_per_second", "over the median step"},
       {[](json& d) { d["cost"]["utilisation"] = 0.9; }, "/cost/utilisation", "fma.fp32"},
       {[](json& d) { d["system"].erase("missing"); }, "/system/cpu/microcode", "without a reason"},
       {[](json& d) { d["data"] = nullptr; }, "/data", "without a reason"},

@@ -49,7 +49,7 @@ class Scripted : public Workload, public Steps {
     peak = 900;
     return {"score", Direction::kHigher, 0.75, "", {}};
   }
-  std::optional<MemoryUse> memory() const override { return MemoryUse{peak, peak}; }
+  std::optional<MemoryUse> memory() const override { return MemoryUse{peak}; }
 
   int steps = 0;
   bool tells_stages = false;

@@ -142,9 +142,35 @@ TEST_CASE("a summary leaves the warm-up out and warns in words", "[stats]") {
   CHECK(metric.summary.min == 1);
   CHECK(metric.summary.max == 3);
   CHECK_FALSE(metric.summary.p90);
-  REQUIRE(metric.warnings.size() == 2);
+  REQUIRE(metric.warnings.size() == 1);
   CHECK_THAT(metric.warnings[0], Catch::Contains("1 of 4 samples are not finite"));
-  CHECK_THAT(metric.warnings[1], Catch::Contains("n = 3 is too small"));
+}
+
+TEST_CASE("a summary tells the spread, and promises nothing", "[stats]") {
+  const Metric metric = metric_of(ramp(20));
+  CHECK(metric.summary.median->center == 10.5);
+  CHECK_FALSE(metric.summary.median->low);
+  CHECK_FALSE(metric.summary.median->high);
+  CHECK(metric.summary.median->confidence == 0);
+  REQUIRE(metric.summary.quartiles);
+  CHECK(metric.summary.quartiles->low == 5);
+  CHECK(metric.summary.quartiles->high == 16);
+}
+
+TEST_CASE("at least half of all values lie within the quartiles, as many on each side", "[stats]") {
+  for (std::size_t n = 1; n <= 40; ++n) {
+    const std::vector<double> values = ramp(n);
+    const Quartiles middle = quartiles(values);
+    const auto below = std::count_if(values.begin(), values.end(),
+                                     [&](double value) { return value < middle.low; });
+    const auto above = std::count_if(values.begin(), values.end(),
+                                     [&](double value) { return value > middle.high; });
+    CAPTURE(n, below, above);
+    CHECK(below == above);
+    CHECK(4 * below <= static_cast<std::ptrdiff_t>(n));
+    CHECK(4 * (below + 1) >= static_cast<std::ptrdiff_t>(n));
+  }
+  CHECK_THROWS_AS(quartiles({}), std::invalid_argument);
 }
 
 TEST_CASE("a metric without samples has an empty summary", "[stats]") {

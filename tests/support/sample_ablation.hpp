@@ -1,6 +1,8 @@
 // A complete, valid ablation that was made up, for tests of everything that reads one.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -10,51 +12,111 @@
 
 namespace harness {
 
-/// A variant whose step takes `share` of what the first one takes in each of eight rounds, the
-/// first two of them warm-up. A round's turns go forwards and backwards in turn among `count`
-/// variants.
-inline Variant sample_variant(const std::string& name, std::size_t place, std::size_t count,
-                              double share) {
+/// How long the machine makes a step in each cluster: it drifts, so that only what was in one
+/// cluster can be compared.
+inline constexpr double kSampleDrift[] = {1, 1.1, 1.2, 1.3, 1.4, 1.5};
+
+inline Turn sample_turn(std::int64_t round, bool warmup, std::size_t order, double seconds) {
+  Turn turn;
+  turn.round = round;
+  turn.warmup = warmup;
+  turn.order = static_cast<std::int64_t>(order);
+  turn.step_seconds = {seconds};
+  turn.phase_seconds = {{"forward", {seconds / 4}}, {"backward", {seconds / 2}}};
+  return turn;
+}
+
+/// Six clusters of two rounds behind one of warm-up; a step takes `share` of what the first
+/// variant's takes.
+inline std::vector<Turn> sample_turns(std::size_t place, std::size_t count, double share) {
+  std::vector<Turn> turns;
+  for (std::size_t cluster = 0; cluster < 6; ++cluster) {
+    for (std::size_t round = 0; round < 3; ++round) {
+      const double seconds = kSampleDrift[cluster] * share * (round == 0 ? 0.5 : 1);
+      turns.push_back(sample_turn(static_cast<std::int64_t>(round + 1), round == 0,
+                                  (place + round) % count + 1, seconds));
+      turns.back().cluster = static_cast<std::int64_t>(cluster + 1);
+      turns.back().group = 1;
+    }
+  }
+  return turns;
+}
+
+/// As until 1.2.0: six rounds behind two of warm-up, all in one process, forwards and backwards in
+/// turn.
+inline std::vector<Turn> sample_turns_of_one_process(std::size_t place, std::size_t count,
+                                                     double share) {
+  std::vector<Turn> turns = {sample_turn(1, true, place + 1, 3 * share),
+                             sample_turn(2, true, count - place, 2 * share)};
+  for (std::size_t i = 0; i < 6; ++i) {
+    turns.push_back(sample_turn(static_cast<std::int64_t>(i + 3), false,
+                                i % 2 == 0 ? place + 1 : count - place, kSampleDrift[i] * share));
+  }
+  return turns;
+}
+
+inline Variant sample_variant(const std::string& name, double share) {
   Variant variant;
   variant.name = name;
   variant.summary = "made up";
   variant.settings = {{{"allocator", "system"}, {"precision", "fp32"}}, {{"nothing", "reference"}}};
-  // The machine drifts: only neighbours in time can be compared.
-  const std::vector<double> machine = {3, 2, 1, 1.1, 1.2, 1.3, 1.4, 1.5};
-  for (std::size_t i = 0; i < machine.size(); ++i) {
-    const auto round = static_cast<std::int64_t>(i + 1);
-    const std::size_t order = round % 2 == 1 ? place : count - 1 - place;
-    const double seconds = machine[i] * share;
-    variant.turns.push_back({round,
-                             round <= 2,
-                             static_cast<std::int64_t>(order + 1),
-                             {seconds},
-                             {{"forward", {seconds / 4}}, {"backward", {seconds / 2}}}});
-  }
   variant.memory = {1e9 * share, "made up", ""};
   variant.quality =
-      QualityReport{{"scripted-quality", Direction::kHigher, 0.75, "", {}}, 0.5, true, 8};
+      QualityReport{{"scripted-quality", Direction::kHigher, 0.75, "", {}}, 0.5, true, 3};
   return variant;
 }
+
+inline const std::vector<std::string> kSampleBases = {"", "out-of-the-box", "pooled", "pooled"};
+inline const std::vector<double> kSampleShares = {1, 0.5, 0.2, 0.4};
 
 inline Ablation sample_ablation() {
   Ablation ablation;
   fill_common(ablation);
   ablation.settings.effective = {
-      {"tier", "quick"},       {"batch_size", 1},          {"threads", 2},
-      {"cpus", nullptr},       {"seed", 4294967295U},      {"data", nullptr},
-      {"rounds", 6},           {"warmup_rounds", 2},       {"steps_per_turn", 1},
-      {"quality_target", 0.5}, {"set", {{"pace", "slow"}}}};
+      {"tier", "quick"},       {"batch_size", 1},           {"threads", 2},
+      {"cpus", nullptr},       {"seed", 4294967295U},       {"data", nullptr},
+      {"rounds", 2},           {"warmup_rounds", 1},        {"steps_per_turn", 1},
+      {"quality_target", 0.5}, {"set", {{"pace", "slow"}}}, {"clusters", 6}};
   const std::vector<std::string> names = {"out-of-the-box", "pooled", "nothing", "bf16-reference"};
-  const std::vector<double> shares = {1, 0.5, 0.2, 0.4};
   for (std::size_t i = 0; i < names.size(); ++i) {
-    ablation.variants.push_back(sample_variant(names[i], i, names.size(), shares[i]));
-    if (i > 0) ablation.variants[i].settings.chosen["allocator"] = "pooled";
+    Variant& variant = ablation.variants.emplace_back(sample_variant(names[i], kSampleShares[i]));
+    variant.turns = sample_turns(i, names.size(), kSampleShares[i]);
+    if (i > 0) variant.settings.chosen["allocator"] = "pooled";
   }
   ablation.variants[2].settings.kernels = {{"nothing", "custom"}};
   ablation.variants[3].settings.chosen["precision"] = "bf16";
   ablation.left_out = {{"elsewhere", "made for no machine"}};
-  summarise(ablation, {"", "out-of-the-box", "pooled", "pooled"});
+  summarise(ablation, kSampleBases);
+  return ablation;
+}
+
+inline Ablation sample_ablation_of_one_process() {
+  Ablation ablation = sample_ablation();
+  nlohmann::json& effective = ablation.settings.effective;
+  effective.erase("clusters");
+  effective["rounds"] = 6;
+  effective["warmup_rounds"] = 2;
+  for (std::size_t i = 0; i < ablation.variants.size(); ++i) {
+    ablation.variants[i].turns =
+        sample_turns_of_one_process(i, ablation.variants.size(), kSampleShares[i]);
+    ablation.variants[i].quality->reached_at_step = 8;
+  }
+  summarise(ablation, kSampleBases);
+  return ablation;
+}
+
+/// The peer takes eight tenths of what the first variant takes.
+inline Ablation sample_ablation_with_peer() {
+  Ablation ablation = sample_ablation();
+  Variant& peer = ablation.variants.emplace_back();
+  peer.name = "eager";
+  peer.summary = "eager 1.0";
+  peer.peer = Peer{"python3 eager.py", "eager 1.0", {{"eager.py", std::string(64, 'a')}}};
+  peer.memory = {std::nullopt, "none", "nobody knows"};
+  for (std::size_t i = 0; i < 5; ++i) {
+    ablation.variants[i].turns = sample_turns(i, 5, i < 4 ? kSampleShares[i] : 0.8);
+  }
+  summarise(ablation, {"", "out-of-the-box", "pooled", "pooled", ""});
   return ablation;
 }
 

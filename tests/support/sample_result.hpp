@@ -1,6 +1,8 @@
 // A complete, valid result of a made-up run, for tests of everything that reads results.
 #pragma once
 
+#include <string>
+
 #include "harness/base/metric_kind.hpp"
 #include "harness/base/quality.hpp"
 #include "harness/result/result.hpp"
@@ -21,6 +23,13 @@ inline Metric sample_metric(const char* tag, const char* unit, const std::vector
   }
   summarise(metric);
   return metric;
+}
+
+/// Hour `number` of a year, as a start.
+inline std::string start_of_hour(int number) {
+  const auto two = [](int value) { return std::to_string(100 + value).substr(1); };
+  return "2025-" + two(1 + number / 672 % 12) + "-" + two(1 + number / 24 % 28) + "T" +
+         two(number % 24) + ":00:00.000Z";
 }
 
 /// The part that all kinds share.
@@ -62,8 +71,9 @@ inline Result sample_result() {
       {"min_seconds", 0.0},  {"set", {{"pace", "slow"}}}, {"quality_target", 0.5}};
   result.kernels = {{"focal-loss", "reference"}};
   const std::vector<double> bursts = {1.0e12, 1.01e12, 0.99e12, 1.0e12, 1.02e12, 0.98e12};
-  result.peaks = {{"fma.fp32", "FLOP/s", "AVX2", 2, bursts, median_interval(bursts), ""},
-                  {"copy.bandwidth", "B/s", "memcpy", 2, {}, std::nullopt, "no time for a burst"}};
+  result.peaks = {
+      {"fma.fp32", "FLOP/s", "AVX2", 2, bursts, median_interval(bursts), "", 1.02e12},
+      {"copy.bandwidth", "B/s", "memcpy", 2, {}, std::nullopt, "no time for a burst", {}}};
   result.metrics = {sample_metric("time.step", "s", {0.9, 0.6, 0.5, 0.52, 0.51, 0.49, 0.5, 0.53}),
                     sample_metric("loss.total", "1", {3, 2.5, 2.2, 2.1, 2.05, 2, 1.9, 1.85})};
   result.memory = {std::nullopt, "allocator", "this allocator counts nothing"};
@@ -71,7 +81,7 @@ inline Result sample_result() {
   cost.cost = {1e11, 2.5e11, 1e9, {{"convolutions", 111}}, "fp32"};
   const double achieved = 2.5e11 / 0.505;  // the median of the step times above
   cost.achieved_flops_per_second = achieved;
-  cost.utilisation = achieved / 1.0e12;
+  cost.utilisation = achieved / 1.02e12;
   result.cost = cost;
   QualityReport quality;
   quality.quality = {"accuracy", Direction::kHigher, 0.75, "", {{"loss", "1", "1", 0, 1e-5, true}}};

@@ -71,7 +71,7 @@ inline void train_to_target(Steps& workload, Observer& observer, double target,
     observer.epoch_end(epoch);
     observer.evaluation_begin(epoch);
     const Quality quality = workload.evaluate();
-    observer.evaluated(quality, {"", epoch, samples});
+    observer.evaluated(quality, {epoch, samples});
     reached = quality.value && *quality.value >= target;
   }
   observer.run_end(reached);

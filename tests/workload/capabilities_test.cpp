@@ -12,7 +12,7 @@ namespace {
 /// The core alone.
 class Bare : public Workload {
  public:
-  Description describe(const WorkloadContext&) const override { return {3, 2}; }
+  Description describe(const WorkloadContext&) const override { return {3}; }
   void prepare(const WorkloadContext&) override { prepared = true; }
 
   bool prepared = false;
@@ -73,7 +73,6 @@ TEST_CASE("the core alone leaves out what it does not have", "[workload]") {
   CHECK_FALSE(bare.facts().cost);
   CHECK(bare.facts().hyperparameters.empty());
   CHECK_FALSE(bare.memory());
-  CHECK_FALSE(bare.share_data(Bare{}));
   CHECK(bare.open_data({}).train_samples == 0);
   const WorkloadContext context;
   CHECK(context.rank == 0);

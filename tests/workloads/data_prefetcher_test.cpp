@@ -50,6 +50,40 @@ TEST_CASE("work runs ahead no farther than the depth", "[data]") {
   CHECK(started == 6);
 }
 
+TEST_CASE("at rest nothing is in work, and there is room for nothing more", "[data]") {
+  std::atomic<int> in_work = 0;
+  std::atomic<int> done = 0;
+  const auto work = [&](std::size_t) {
+    ++in_work;
+    nap(2000);
+    ++done;
+    --in_work;
+    return 0;
+  };
+  Prefetcher<int> prefetcher(100, work, {.threads = 3, .depth = 5});
+  prefetcher.rest();
+  CHECK(done == 5);
+  CHECK(in_work == 0);
+  prefetcher.next();
+  prefetcher.rest();
+  CHECK(done == 6);
+  CHECK(in_work == 0);
+  done = 0;
+  Prefetcher<int> few(2, work, {.threads = 3, .depth = 5});
+  few.rest();
+  CHECK(done == 2);
+  // Whoever waits can be interrupted.
+  std::atomic<bool> go_on = false;
+  Prefetcher<int> stuck(1,
+                        [&](std::size_t) {
+                          while (!go_on) nap(100);
+                          return 0;
+                        },
+                        {});
+  CHECK_THROWS_AS(stuck.rest([] { throw Interrupted(); }), Interrupted);
+  go_on = true;
+}
+
 TEST_CASE("waiting results are bounded in bytes, and the next one always has room", "[data]") {
   std::atomic<std::size_t> started = 0;
   Prefetcher<int> prefetcher(

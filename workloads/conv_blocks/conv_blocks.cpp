@@ -88,7 +88,7 @@ class ConvBlocks : public TorchWorkload, public Steps {
       largest = std::max(
           largest, 4 * (2 * in + 3 * out + 4 * weights) + 8 * (4 * in + 6 * out + 4 * weights));
     }
-    return {held + largest, held + largest};
+    return {held + largest};
   }
 
   StepStats step() override {

@@ -82,6 +82,19 @@ class Prefetcher {
     return std::move(taken.value);
   }
 
+  /// Returns when nothing is in work and there is room for nothing more. Calls `interrupted` as
+  /// next() does.
+  void rest(const std::function<void()>& interrupted = [] {}) {
+    std::unique_lock lock(mutex_);
+    while (in_work_ > 0 || (started_ < count_ && may_start())) {
+      if (result_.wait_for(lock, std::chrono::milliseconds(100)) == std::cv_status::timeout) {
+        lock.unlock();
+        interrupted();
+        lock.lock();
+      }
+    }
+  }
+
   /// Results that wait for the consumer now: 0 says that the consumer is faster.
   std::size_t waiting() const {
     const std::lock_guard lock(mutex_);
@@ -108,6 +121,7 @@ class Prefetcher {
       room_.wait(lock, [this] { return stopping_ || started_ == count_ || may_start(); });
       if (stopping_ || started_ == count_) return;
       const std::size_t i = started_++;
+      ++in_work_;
       lock.unlock();
       Slot slot;
       try {
@@ -118,6 +132,7 @@ class Prefetcher {
         slot.failure = std::current_exception();
       }
       lock.lock();
+      --in_work_;
       bytes_ += slot.bytes;
       ready_.emplace(i, std::move(slot));
       result_.notify_one();
@@ -133,6 +148,7 @@ class Prefetcher {
   std::condition_variable result_;  ///< something is ready
   std::map<std::size_t, Slot> ready_;
   std::size_t started_ = 0;
+  std::size_t in_work_ = 0;
   std::size_t delivered_ = 0;
   std::size_t bytes_ = 0;
   bool stopping_ = false;

@@ -11,8 +11,7 @@ namespace {
 class Null : public Workload, public Trains, public Recordable, public Replayable {
  public:
   Description describe(const WorkloadContext& context) const override {
-    const double bytes = read_script(context).memory_bytes;
-    return {bytes, bytes};
+    return {read_script(context).memory_bytes};
   }
   DataReport open_data(const WorkloadContext& context) override {
     return {{}, {}, read_script(context).epoch_steps * context.batch_size, 1};

@@ -72,10 +72,6 @@ double retinanet_memory_bytes(std::int64_t batch, std::int64_t height, std::int6
   return 1.05 * 4 * (4 * weights + 1.16 * activations + pool + std::max(focal_loss, matcher));
 }
 
-double retinanet_resident_bytes(std::int64_t num_classes, const Architecture& architecture) {
-  return 1.05 * 4 * 4 * weight_count(num_classes, architecture);
-}
-
 double physical_memory_bytes() {
   return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
 }

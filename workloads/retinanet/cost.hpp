@@ -23,10 +23,6 @@ double retinanet_memory_bytes(std::int64_t batch, std::int64_t height, std::int6
                               std::int64_t num_classes, std::int64_t boxes,
                               const Architecture& architecture = {});
 
-/// The part of it that stays between steps: weights, Adam's moments, and room for pictures that
-/// were decoded ahead.
-double retinanet_resident_bytes(std::int64_t num_classes, const Architecture& architecture = {});
-
 /// Installed memory of this machine.
 double physical_memory_bytes();
 

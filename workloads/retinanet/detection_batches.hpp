@@ -49,6 +49,8 @@ class DetectionBatches {
 
   /// Waits for the next batch; throws Error for an image that cannot be decoded.
   Batch next(const std::function<void()>& interrupted);
+  /// Returns when enough is decoded ahead for now.
+  void rest(const std::function<void()>& interrupted) { prefetcher_.rest(interrupted); }
   std::size_t batches_per_epoch() const { return order_.batches_per_epoch(); }
 
  private:

@@ -100,8 +100,7 @@ Description RetinaNetTraining::describe(const WorkloadContext& context) const {
   }
   if (context.kernels.at("matcher") != "reference") boxes = 0;
   return {retinanet_memory_bytes(context.batch_size, settings.height, settings.width, spec_.classes,
-                                 static_cast<std::int64_t>(boxes), spec_.architecture),
-          retinanet_resident_bytes(spec_.classes, spec_.architecture)};
+                                 static_cast<std::int64_t>(boxes), spec_.architecture)};
 }
 
 DataReport RetinaNetTraining::open_data(const WorkloadContext& context) {
@@ -129,13 +128,6 @@ DataReport RetinaNetTraining::open_data(const WorkloadContext& context) {
   report.train_samples = static_cast<std::int64_t>(data_->train.images.size());
   report.eval_samples = static_cast<std::int64_t>(data_->eval.images.size());
   return report;
-}
-
-bool RetinaNetTraining::share_data(const Workload& other) {
-  const auto* same = dynamic_cast<const RetinaNetTraining*>(&other);
-  if (same == nullptr) return false;
-  data_ = same->data_;
-  return true;
 }
 
 void RetinaNetTraining::build() {

@@ -39,8 +39,8 @@ class RetinaNetTraining : public TorchWorkload, public Trains, public Verifiable
 
   Description describe(const WorkloadContext& context) const override;
   DataReport open_data(const WorkloadContext& context) override;
-  bool share_data(const Workload& other) override;
   void begin_steps() override;
+  void rest() override { batches_->rest(context().interrupted); }
   std::int64_t steps_per_epoch() const override;
   StepStats step() override;
   Quality evaluate() override;
@@ -72,7 +72,7 @@ class RetinaNetTraining : public TorchWorkload, public Trains, public Verifiable
 
   TrainingSpec spec_;
   Settings settings_;
-  std::shared_ptr<const DataSource> data_;  ///< shared between the variants of an ablation
+  std::shared_ptr<const DataSource> data_;
   std::optional<RetinaNet> model_;
   kernels::AdamFn* adam_step_ = nullptr;
   kernels::AdamState adam_;

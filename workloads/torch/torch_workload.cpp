@@ -10,15 +10,11 @@
 
 namespace harness::workloads {
 
-void TorchWorkload::activate() {
-  kernels::use_allocator(context_->allocator);
-  kernels::set_threads(context_->threads);
-  kernels::reset_peak_memory();
-}
-
 void TorchWorkload::prepare(const WorkloadContext& context) {
   context_ = &context;
-  activate();
+  kernels::use_allocator(context.allocator);
+  kernels::set_threads(context.threads);
+  kernels::reset_peak_memory();
   build();
   kernels::reset_peak_memory();
 }
@@ -31,9 +27,7 @@ WorkloadFacts TorchWorkload::facts() const {
 }
 
 std::optional<MemoryUse> TorchWorkload::memory() const {
-  const kernels::MemoryCounters counters = kernels::memory_counters();
-  return MemoryUse{static_cast<double>(counters.peak_bytes),
-                   static_cast<double>(counters.current_bytes)};
+  return MemoryUse{static_cast<double>(kernels::memory_counters().peak_bytes)};
 }
 
 std::unique_ptr<StepRecorder> TorchWorkload::recorder(const WorkloadContext& /*context*/) {

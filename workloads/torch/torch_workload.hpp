@@ -1,5 +1,5 @@
-// What every workload on LibTorch shares: allocator, threads and memory counters of its turns, and
-// quality as an error measured in tolerances.
+// What every workload on LibTorch shares: allocator, threads and memory counters, and quality as
+// an error measured in tolerances.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -10,7 +10,6 @@ namespace harness::workloads {
 
 class TorchWorkload : public Workload, public Recordable, public Replayable {
  public:
-  void activate() final;
   void prepare(const WorkloadContext& context) final;
   WorkloadFacts facts() const final;
   std::optional<MemoryUse> memory() const final;

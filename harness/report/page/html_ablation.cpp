@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
+#include "harness/base/named.hpp"
 #include "harness/base/text.hpp"
 #include "harness/report/page/html_facts.hpp"
 #include "harness/report/report_lines.hpp"
@@ -18,7 +20,7 @@ bool drawable(const std::optional<double>& seconds) {
   return seconds && *seconds >= 0 && *seconds <= kLargestPlotted;
 }
 
-std::vector<std::string> names_of(const std::vector<Variant>& variants) {
+std::vector<std::string> shown_names(const std::vector<Variant>& variants) {
   std::vector<std::string> names;
   for (const Variant& variant : variants) names.push_back(printable(variant.name, kNameBytes));
   return names;
@@ -32,16 +34,10 @@ PlotUnit unit_of(const std::vector<Variant>& variants) {
   return plot_unit(largest, "s");
 }
 
-const Variant* variant_named(const std::vector<Variant>& variants, const std::string& name) {
-  const auto found = std::find_if(variants.begin(), variants.end(),
-                                  [&](const Variant& one) { return one.name == name; });
-  return found == variants.end() ? nullptr : &*found;
-}
-
 PagePlot waterfall(const std::vector<Variant>& variants) {
   const PlotUnit unit = unit_of(variants);
   PagePlot plot{.title = "Waterfall: what each variant brings to a step"};
-  plot.y.names = names_of(variants);
+  plot.y.names = shown_names(variants);
   plot.x = {"median step, " + unit.label, false, {}, true};
   PlotSeries whole{"median step", PlotStyle::kBars, kMutedColour, {}};
   PlotSeries faster{"saved against what it builds on", PlotStyle::kBars, kGoodColour, {}};
@@ -52,7 +48,7 @@ PagePlot waterfall(const std::vector<Variant>& variants) {
     const double seconds = *variant.median_seconds;
     const auto place = static_cast<double>(i);
     std::string label = format_quantity(seconds, "s");
-    const Variant* base = variant_named(variants, variant.to_previous.to);
+    const Variant* base = find_named(variants, variant.to_previous.to);
     if (base != nullptr && drawable(base->median_seconds) && base != &variant) {
       const double before = *base->median_seconds;
       PlotSeries& delta = seconds <= before ? faster : slower;
@@ -67,10 +63,8 @@ PagePlot waterfall(const std::vector<Variant>& variants) {
     }
     whole.points.push_back({plotted(seconds * unit.factor), place, 0, {}, label});
   }
-  plot.series.push_back(std::move(whole));
-  for (PlotSeries* delta : {&faster, &slower}) {
-    if (!delta->points.empty()) plot.series.push_back(std::move(*delta));
-  }
+  plot.series = {whole, faster, slower};
+  drop_empty_series(plot);
   plot.description =
       "A bar is the median step of a variant. The number beside it says how many times faster that "
       "is than the variant it builds on. The table lists the intervals.";
@@ -79,8 +73,8 @@ PagePlot waterfall(const std::vector<Variant>& variants) {
 
 PagePlot ratios(const std::vector<Variant>& variants) {
   PagePlot plot{.title = "Times faster, with 95 % intervals"};
-  plot.y.names = names_of(variants);
-  plot.x.label = "times faster (median over the rounds)";
+  plot.y.names = shown_names(variants);
+  plot.x.label = "times faster";
   plot.marks.push_back({1, "same speed", false});
   double least = 1;
   double most = 1;
@@ -95,10 +89,7 @@ PagePlot ratios(const std::vector<Variant>& variants) {
       most = std::max(most, value.center);
       PlotPoint point{plotted(value.center),
                       static_cast<double>(i) + 0.2 * (static_cast<double>(colour) - 1)};
-      if (value.low && value.high && *value.high <= kLargestPlotted) {
-        point.low = plotted(*value.low);
-        point.high = plotted(*value.high);
-      }
+      set_bounds(point, value);
       point.label = fmt::format("{}: {} against {}", printable(variants[i].name, kNameBytes),
                                 ratio_text(value), printable(speedup.to, 40));
       series.points.push_back(point);
@@ -124,9 +115,14 @@ PagePlot turns(const std::vector<Variant>& variants) {
   for (std::size_t i = 0; i < std::min(variants.size(), kMostLines); ++i) {
     PlotSeries series{printable(variants[i].name, kNameBytes), PlotStyle::kLine, i, {}};
     std::vector<Sample> samples;
+    std::int64_t rounds = 0;
     for (const Turn& turn : variants[i].turns) {
       if (turn.step_seconds.empty()) continue;
-      samples.push_back({turn.round, turn.warmup, median(turn.step_seconds), {}});
+      // Of several clusters the warm-up would be a band in each: only what counts is shown.
+      if (turn.cluster > 0 && turn.warmup) continue;
+      ++rounds;
+      samples.push_back(
+          {turn.cluster > 0 ? rounds : turn.round, turn.warmup, median(turn.step_seconds), {}});
     }
     const ThinSamples kept = thin(samples);
     warmup_until = std::max(warmup_until, kept.warmup_until);
@@ -159,7 +155,7 @@ std::optional<PagePlot> phases(const std::vector<Variant>& variants) {
   if (names.empty() || names.size() > kMostPhases) return std::nullopt;
   const PlotUnit unit = unit_of(variants);
   PagePlot plot{.title = "Where the time of a step goes"};
-  plot.y.names = names_of(variants);
+  plot.y.names = shown_names(variants);
   plot.x = {"median of each phase, " + unit.label, false, {}, true};
   std::vector<double> ends(variants.size(), 0);
   std::size_t colour = 0;
@@ -186,29 +182,46 @@ PageCell ratio_cell(const Variant& variant, const Speedup& speedup) {
   return {ratio_text(*speedup.value), speedup.value->center};
 }
 
+std::string how_measured(const Ablation& ablation) {
+  if (clusters_of(ablation) == 0) {
+    return "All variants lived in one process and took turns, so each was measured in the wake of "
+           "another. Each ratio is a median over the rounds; a round gives one pair of turns. "
+           "Above "
+           "1 is faster.";
+  }
+  std::string text =
+      "Each variant is a process of its own, and only one steps at a time. A cluster is some "
+      "rounds, after which all start anew. Each cluster gives one ratio, the median over its "
+      "rounds; the intervals are over the clusters. Above 1 is faster.";
+  if (const auto joint = joint_confidence(ablation)) {
+    text += fmt::format(
+        " Each interval holds for itself alone; all against the first variant hold together with "
+        "at least {:.0f} %.",
+        std::floor(100 * *joint));
+  }
+  return text;
+}
+
 PageTable variants_table(const std::vector<Variant>& variants) {
   PageTable table{.caption = "Variants, in the order of the rules"};
   table.columns = {{"variant"},           {"what it adds"},      {"builds on"},
                    {"median step", true}, {"x first", true},     {"x previous", true},
                    {"x reference", true}, {"peak memory", true}, {"quality"}};
   for (const Variant& variant : variants) {
-    const auto& seconds = variant.median_seconds;
-    const auto& bytes = variant.memory.peak_bytes;
     PageCell quality{"-"};
     if (variant.quality && variant.quality->passed) {
       const bool passed = *variant.quality->passed;
       quality = {passed ? "met" : "MISSED", {}, passed ? Tone::kGood : Tone::kBad};
     }
-    table.rows.push_back(
-        {{printable(variant.name, kNameBytes)},
-         {printable(variant.summary)},
-         {printable(variant.to_previous.to, 60)},
-         seconds ? PageCell{format_quantity(*seconds, "s"), *seconds} : PageCell{"-"},
-         ratio_cell(variant, variant.to_first),
-         ratio_cell(variant, variant.to_previous),
-         ratio_cell(variant, variant.to_reference),
-         bytes ? PageCell{format_quantity(*bytes, "B"), *bytes} : PageCell{"-"},
-         quality});
+    table.rows.push_back({{printable(variant.name, kNameBytes)},
+                          {printable(variant.summary)},
+                          {printable(variant.to_previous.to, 60)},
+                          quantity_cell(variant.median_seconds, "s"),
+                          ratio_cell(variant, variant.to_first),
+                          ratio_cell(variant, variant.to_previous),
+                          ratio_cell(variant, variant.to_reference),
+                          quantity_cell(variant.memory.peak_bytes, "B"),
+                          quality});
   }
   return table;
 }
@@ -220,7 +233,7 @@ PageTable phases_table(const std::vector<Variant>& variants) {
     for (const VariantPhase& phase : variant.phases) {
       table.rows.push_back({{printable(variant.name, kNameBytes)},
                             {printable(phase.name, kNameBytes)},
-                            {format_quantity(phase.median_seconds, "s"), phase.median_seconds},
+                            quantity_cell(phase.median_seconds, "s"),
                             ratio_cell(variant, phase.to_reference)});
     }
   }
@@ -237,13 +250,15 @@ PageSection ablation_section(const ReportAblation& ablation, const std::string& 
                       .title = fmt::format("Ablation of {} · {} · {}", line.workload,
                                            line.started_at.substr(0, 10), line.status)};
   section.tone = line.tone;
-  section.paragraphs.push_back(
-      "All variants live in one process and take turns, so a machine that drifts treats them "
-      "alike. Each ratio is a median over the rounds; a round gives one pair of turns. Above 1 is "
-      "faster.");
+  section.paragraphs.push_back(how_measured(ablation.result));
   section.facts = common_facts(ablation.result, ablation.file);
   for (const LeftOut& item : ablation.result.left_out) {
     section.facts.push_back({"left out", printable(item.name, 60) + ": " + printable(item.reason)});
+  }
+  for (const Variant& variant : variants) {
+    if (!variant.peer) continue;
+    section.facts.push_back(
+        {"peer", printable(variant.name, 60) + ": " + printable(variant.peer->command, 400)});
   }
   if (!variants.empty()) {
     section.plots = {waterfall(variants), ratios(variants)};

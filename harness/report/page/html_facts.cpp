@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "harness/base/text.hpp"
 #include "harness/report/report_lines.hpp"
 
@@ -47,6 +49,21 @@ void limit_rows(PageTable& table) {
   table.rows.resize(kMostRows);
 }
 
+PageCell quantity_cell(const std::optional<double>& value, const std::string& unit) {
+  return value ? PageCell{format_quantity(*value, unit), *value} : PageCell{"-"};
+}
+
+void set_bounds(PlotPoint& point, const Interval& interval, double factor) {
+  if (!interval.low || !interval.high) return;
+  if (!(std::abs(*interval.low) <= kLargestPlotted && *interval.high <= kLargestPlotted)) return;
+  point.low = plotted(*interval.low * factor);
+  point.high = plotted(*interval.high * factor);
+}
+
+void drop_empty_series(PagePlot& plot) {
+  std::erase_if(plot.series, [](const PlotSeries& series) { return series.points.empty(); });
+}
+
 std::vector<PageFact> common_facts(const ResultCommon& result, const ReportFile& file) {
   const Identity& identity = result.identity;
   std::vector<PageFact> facts;
@@ -56,10 +73,7 @@ std::vector<PageFact> common_facts(const ResultCommon& result, const ReportFile&
   add("status", status_text(result.status, file), status_tone(result.status, file));
   add("file", printable(file.name, 400));
   for (const SchemaProblem& problem : file.problems) {
-    add("problem",
-        (problem.path.empty() ? "(file)" : printable(problem.path)) + ": " +
-            printable(problem.reason, 400),
-        Tone::kBad);
+    add("problem", problem_text(problem), Tone::kBad);
   }
   for (const std::string& reason : result.status.mistrust_reasons) {
     add("mistrusted", printable(reason), Tone::kDoubt);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,5 +41,14 @@ void for_each_section(const ReportData& data, const Visit& visit) {
 std::vector<PageFact> common_facts(const ResultCommon& result, const ReportFile& file);
 /// `rows` no longer than kMostRows, with a note of what was cut.
 void limit_rows(PageTable& table);
+/// "-" where there is no value.
+PageCell quantity_cell(const std::optional<double>& value, const std::string& unit);
+template <class Count>
+PageCell count_cell(Count count) {
+  return {std::to_string(count), static_cast<double>(count)};
+}
+/// The interval of a point at `interval`'s center, unless it goes beyond what can be drawn.
+void set_bounds(PlotPoint& point, const Interval& interval, double factor = 1);
+void drop_empty_series(PagePlot& plot);
 
 }  // namespace harness

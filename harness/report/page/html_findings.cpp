@@ -27,8 +27,7 @@ std::string fact_at(const json& system, const char* pointer) {
 PageCell bytes_cell(const json& system, const char* pointer) {
   const json::json_pointer place(pointer);
   if (!system.contains(place) || !system.at(place).is_number()) return {"-"};
-  const auto bytes = system.at(place).get<double>();
-  return {format_quantity(bytes, "B"), bytes};
+  return quantity_cell(system.at(place).get<double>(), "B");
 }
 
 /// All that a file knows of its machine, a row each.
@@ -139,7 +138,7 @@ PageSection machines_section(const ReportData& data) {
                           {fact_at(system, "/software/libtorch")},
                           {fact_at(system, "/software/onednn")},
                           {fact_at(system, "/build/compiler")},
-                          {std::to_string(machine.results), static_cast<double>(machine.results)}});
+                          count_cell(machine.results)});
     if (section.parts.size() < kMostDetailed) section.parts.push_back(std::move(part));
   }
   limit_rows(table);
@@ -175,7 +174,7 @@ PageSection findings_section(const ReportData& data) {
                           {printable(finding.rule, 80)},
                           {printable(finding.path, 120)},
                           {printable(finding.hint)},
-                          {std::to_string(seen.count), static_cast<double>(seen.count)},
+                          count_cell(seen.count),
                           {seen.first, {}, Tone::kPlain, seen.target}});
   }
   limit_rows(table);

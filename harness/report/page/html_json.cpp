@@ -122,6 +122,27 @@ json fact_json(const PageFact& fact) {
   return {{"name", fact.name}, {"value", fact.value}, {"tone", tone_text(fact.tone)}};
 }
 
+json judged_json(const PageJudged& row) {
+  json object = {
+      {"name", row.name}, {"word", row.word}, {"tone", tone_text(row.tone)}, {"text", row.text}};
+  if (!(row.margin > 0)) return object;
+  object["margin"] = row.margin;
+  object["center"] = row.center;
+  if (row.low) object["low"] = *row.low;
+  if (row.high) object["high"] = *row.high;
+  return object;
+}
+
+json verdict_json(const PageVerdict& verdict) {
+  return {{"word", verdict.word},
+          {"tone", tone_text(verdict.tone)},
+          {"subject", verdict.subject},
+          {"sentence", verdict.sentence},
+          {"more", verdict.more},
+          {"to", verdict.target},
+          {"rows", list_json(verdict.rows, judged_json)}};
+}
+
 json section_json(const PageSection& section) {
   return {{"id", section.id},
           {"title", section.title},
@@ -141,6 +162,7 @@ json section_json(const PageSection& section) {
 json to_json(const ReportPage& page) {
   return {{"subtitle", page.subtitle},
           {"notice", kUnverifiedNotice},
+          {"verdicts", list_json(page.verdicts, verdict_json)},
           {"tiles", list_json(page.tiles, fact_json)},
           {"sections", list_json(page.sections, section_json)}};
 }

@@ -9,6 +9,7 @@
 #include "harness/base/text.hpp"
 #include "harness/base/version.hpp"
 #include "harness/report/page/html_ablation.hpp"
+#include "harness/report/page/html_campaign.hpp"
 #include "harness/report/page/html_facts.hpp"
 #include "harness/report/page/html_findings.hpp"
 #include "harness/report/page/html_history.hpp"
@@ -45,8 +46,11 @@ PageSection summary_section(const ReportData& data) {
   PageSection section{.id = "summary", .title = "Results"};
   PageTable table{.caption = "All results, latest first"};
   table.columns = {
-      {"started (UTC)"},         {"status"},        {"workload"}, {"tier"},   {"stack"}, {"metric"},
-      {"headline [95 %]", true}, {"quality", true}, {"machine"},  {"commit"}, {"file"}};
+      {"started (UTC)"},  {"status"},        {"workload"}, {"tier"},   {"stack"}, {"metric"},
+      {"headline", true}, {"quality", true}, {"machine"},  {"commit"}, {"file"}};
+  table.note =
+      "In round brackets the quartiles of a run's samples, its own spread; in square ones a 95 % "
+      "interval.";
   for (const ReportFile& file : data.rejected) {
     std::vector<PageCell> row(table.columns.size(), PageCell{"-"});
     row[1] = {printable(file.summary), {}, Tone::kBad, "files"};
@@ -89,12 +93,16 @@ std::vector<PageFact> tiles_of(const ReportData& data) {
     doubtful += tone == Tone::kDoubt ? 1 : 0;
     bad += tone == Tone::kBad ? 1 : 0;
   });
-  return {tile(data.runs.size(), "runs", Tone::kPlain),
-          tile(data.ablations.size(), "ablations", Tone::kPlain),
-          tile(data.profiles.size(), "profiles", Tone::kPlain),
-          tile(valid, "valid", Tone::kGood),
-          tile(doubtful, "mistrusted or not complete", Tone::kDoubt),
-          tile(bad, "not valid", Tone::kBad)};
+  std::vector<PageFact> tiles = {tile(data.runs.size(), "runs", Tone::kPlain),
+                                 tile(data.ablations.size(), "ablations", Tone::kPlain),
+                                 tile(data.profiles.size(), "profiles", Tone::kPlain),
+                                 tile(valid, "valid", Tone::kGood),
+                                 tile(doubtful, "mistrusted or not complete", Tone::kDoubt),
+                                 tile(bad, "not valid", Tone::kBad)};
+  if (!data.campaigns.empty()) {
+    tiles.insert(tiles.begin(), tile(data.campaigns.size(), "campaigns", Tone::kPlain));
+  }
+  return tiles;
 }
 
 /// The latest of `items`, by `part`; says so where these are not all.
@@ -137,12 +145,14 @@ PageSection profiles_section(const ReportData& data) {
 ReportPage make_page(const ReportData& data) {
   ReportPage page;
   page.subtitle = fmt::format("made {} by {}", utc_now().substr(0, 16) + "Z", version_line());
+  page.verdicts = verdicts_of(data);
   page.tiles = tiles_of(data);
-  page.sections.push_back(summary_section(data));
   const auto add = [&](PageSection section) {
     const bool has_rows = !section.tables.empty() && !section.tables.front().rows.empty();
     if (has_rows || !section.parts.empty()) page.sections.push_back(std::move(section));
   };
+  add(campaigns_section(data));
+  add(summary_section(data));
   add(ablations_section(data));
   add(profiles_section(data));
   add(profile_pairs_section(data));

@@ -52,7 +52,7 @@ PagePlot sample_plot(const Metric& metric, const ThinSamples& samples, const std
   const std::optional<Interval>& median = metric.summary.median;
   if (median && is_plottable(median->center)) {
     plot.marks.push_back({plotted(median->center * unit.factor), "median", true});
-    plot.description += ". Median " + with_interval(*median, metric.unit);
+    plot.description += ". Median and quartiles " + with_quartiles(metric.summary, metric.unit);
   }
   if (metric.summary.min && metric.summary.max) {
     plot.description +=
@@ -149,7 +149,7 @@ std::optional<PagePlot> roofline_plot(const Result& run) {
   plot.description = fmt::format(
       "The step does {:.3g} FLOP for each byte that must move and reaches {} of a measured peak of "
       "{}. Copy bandwidth: {}. Bytes are the least that must move, so the step may really lie "
-      "further left.",
+      "further left. The roof is that of direct convolution: what multiplies less can pass it.",
       cost.step_flops / cost.step_bytes,
       format_quantity(*run.cost->achieved_flops_per_second, "FLOP/s"),
       format_quantity(*flops, "FLOP/s"), format_quantity(*bandwidth, "B/s"));

@@ -89,7 +89,7 @@ std::string steps_text(const Profile& profile) {
   const auto median_of = [&](const char* tag) -> std::string {
     const Metric* metric = find_metric(profile.metrics, tag);
     if (metric == nullptr || !metric->summary.median) return "unknown";
-    return with_interval(*metric->summary.median, metric->unit);
+    return with_quartiles(metric->summary, metric->unit);
   };
   const ProfileTables& tables = profile.tables;
   std::string text = fmt::format("A plain step takes {}, a recorded step {}", median_of(kPlainStep),
@@ -129,9 +129,7 @@ void add_facts(std::vector<PageFact>& facts, const Profile& profile) {
   facts.push_back({"rows", fmt::format("{} distinct operators, {} distinct primitives",
                                        tables.operators.size(), tables.primitives.size())});
   for (const Peak& peak : profile.peaks) {
-    facts.push_back(
-        {"peak " + printable(peak.tag, 40), peak.value ? with_interval(*peak.value, peak.unit)
-                                                       : "unknown: " + printable(peak.reason)});
+    facts.push_back({"peak " + printable(peak.tag, 40), peak_text(peak)});
   }
   if (!profile.trace_file.empty()) {
     facts.push_back({"trace, for Perfetto", printable(profile.trace_file, 200)});

@@ -17,10 +17,6 @@ namespace {
 
 constexpr std::size_t kMostBars = 14;
 
-PageCell seconds_cell(const std::optional<double>& seconds) {
-  return seconds ? PageCell{format_quantity(*seconds, "s"), *seconds} : PageCell{"-"};
-}
-
 std::string signed_time(double seconds) {
   const std::string text = format_quantity(std::abs(seconds), "s");
   return seconds == 0 ? text : (seconds > 0 ? "+" : "-") + text;
@@ -55,9 +51,8 @@ PagePlot changes_plot(const char* title, const std::vector<DifferenceRow>& rows,
         {plotted(change * unit.factor), static_cast<double>(plot.y.names.size()), {}, {}, label});
     plot.y.names.push_back(name_of(row));
   }
-  for (PlotSeries* series : {&longer, &shorter}) {
-    if (!series->points.empty()) plot.series.push_back(std::move(*series));
-  }
+  plot.series = {longer, shorter};
+  drop_empty_series(plot);
   plot.description = "The largest changes, in either direction. The table lists all of them.";
   return plot;
 }
@@ -136,8 +131,8 @@ PageTable changes_table(const ChangesTable& kind, const std::vector<DifferenceRo
     const double share = step_change != 0 ? 100 * row.change() / step_change : 0;
     cells.push_back(step_change != 0 ? PageCell{fmt::format("{:.1f} %", share), share}
                                      : PageCell{"-"});
-    cells.push_back(seconds_cell(row.first_seconds));
-    cells.push_back(seconds_cell(row.other_seconds));
+    cells.push_back(quantity_cell(row.first_seconds, "s"));
+    cells.push_back(quantity_cell(row.other_seconds, "s"));
     const bool both = row.first_seconds.value_or(0) > 0 && row.other_seconds;
     const double times = both ? *row.other_seconds / *row.first_seconds : 0;
     cells.push_back(both ? PageCell{fmt::format("{:.3g}", times), times}

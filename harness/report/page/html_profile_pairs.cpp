@@ -81,18 +81,17 @@ PageTable steps_table(const std::vector<ProfileSide>& sides) {
       return {fmt::format("{:.1f} %", part), part};
     };
     const double times = tables.step_seconds / first;
-    const std::optional<double> plain = median_of(profile.metrics, kPlainStep);
     table.rows.push_back(
         {{side.name, {}, Tone::kPlain, side.id},
-         plain ? PageCell{format_quantity(*plain, "s"), *plain} : PageCell{"-"},
-         {format_quantity(tables.step_seconds, "s"), tables.step_seconds},
+         quantity_cell(median_of(profile.metrics, kPlainStep), "s"),
+         quantity_cell(tables.step_seconds, "s"),
          {fmt::format("{:.3f}", times), times},
          profile.overhead
              ? PageCell{fmt::format("{:.3f}", profile.overhead->center), profile.overhead->center}
              : PageCell{"-"},
          share(primitives),
          share(reorders),
-         {std::to_string(tables.operators.size()), static_cast<double>(tables.operators.size())}});
+         count_cell(tables.operators.size())});
   }
   return table;
 }
@@ -137,7 +136,7 @@ PagePlot parts_plot(const std::vector<ProfileSide>& sides) {
       plot.series[k].points.push_back({plotted(end), static_cast<double>(i), plotted(from)});
     }
   }
-  std::erase_if(plot.series, [](const PlotSeries& series) { return series.points.empty(); });
+  drop_empty_series(plot);
   plot.description =
       "The time of each part of the model, as the operators in it took it themselves. The tables "
       "below list the numbers.";

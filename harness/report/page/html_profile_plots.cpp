@@ -68,9 +68,8 @@ std::optional<PagePlot> primitives_plot(const ProfileTables& tables) {
                            {},
                            share_text(others, tables.step_seconds)});
   }
-  for (PlotSeries* series : {&fast, &copies, &slow, &rest}) {
-    if (!series->points.empty()) plot.series.push_back(std::move(*series));
-  }
+  plot.series = {fast, copies, slow, rest};
+  drop_empty_series(plot);
   plot.description = fmt::format(
       "All primitives and kernels together take {} of a step. They are grouped by kind, direction, "
       "type and implementation. The table lists their calls and rates.",

@@ -193,7 +193,8 @@ std::optional<PagePlot> profile_roofline(const Profile& profile) {
   }
   plot.description = fmt::format(
       "The longest {} primitives and {} operators whose work and traffic are known. The larger a "
-      "point, the more of a step it takes. Bytes are the least that must move.",
+      "point, the more of a step it takes. Bytes are the least that must move. The roof is that of "
+      "direct convolution: what multiplies less can pass it.",
       primitives.size(), operators.size());
   if (!missing.empty()) {
     plot.description += " Peaks that were not measured: " + join(missing, ", ") + ".";

@@ -19,7 +19,7 @@ class Cells {
   explicit Cells(const ProfileTables& tables) : step_(tables.step_seconds) {}
 
   static PageCell count(double value) { return {fmt::format("{:.4g}", value), value}; }
-  static PageCell time(double seconds) { return {format_quantity(seconds, "s"), seconds}; }
+  static PageCell time(double seconds) { return quantity_cell(seconds, "s"); }
   PageCell share(double seconds) const {
     if (step_ <= 0) return {"-"};
     return {fmt::format("{:.2f} %", 100 * seconds / step_), 100 * seconds / step_};
@@ -81,10 +81,9 @@ PageTable allocations_table(const ProfileTables& tables) {
   PageTable table{.caption = "The largest allocations of the first recorded step"};
   table.columns = {{"size", true}, {"operator"}, {"module"}, {"shapes of its inputs"}};
   for (const LargeAllocation& item : tables.allocations) {
-    table.rows.push_back({{format_quantity(item.bytes, "B"), item.bytes},
+    table.rows.push_back({quantity_cell(item.bytes, "B"),
                           Cells::text(spoken_operator(item.operator_name), 120),
-                          Cells::text(item.module, 120),
-                          Cells::text(item.shapes, 200)});
+                          Cells::text(item.module, 120), Cells::text(item.shapes, 200)});
   }
   limit_rows(table);
   return table;

@@ -44,8 +44,8 @@ std::string hash_source(std::string_view content) {
 
 std::string policy() {
   std::vector<std::string> scripts;
-  for (const std::string_view script :
-       {chart_js(), tables_js(), labels_js(), plots_js(), marks_js(), icicle_js(), page_js()}) {
+  for (const std::string_view script : {chart_js(), tables_js(), labels_js(), plots_js(),
+                                        marks_js(), icicle_js(), verdict_js(), page_js()}) {
     scripts.push_back(hash_source(script));
   }
   // The data are no script and need no leave. The icon is an empty one: without it some browsers
@@ -59,7 +59,7 @@ std::string policy() {
 std::string render_html(const ReportPage& page) {
   const std::string data = script_json(to_json(page));
   const std::string rules = policy();
-  const std::array<std::pair<std::string_view, std::string_view>, 10> parts = {
+  const std::array<std::pair<std::string_view, std::string_view>, 11> parts = {
       {{"policy", rules},
        {"style", page_css()},
        {"data", data},
@@ -69,6 +69,7 @@ std::string render_html(const ReportPage& page) {
        {"plots", plots_js()},
        {"marks", marks_js()},
        {"icicle", icicle_js()},
+       {"verdict", verdict_js()},
        {"page", page_js()}}};
   // In one pass over the template: what is put in is not looked at again.
   std::string html;

@@ -12,38 +12,32 @@
 namespace harness {
 namespace {
 
-PageCell number_cell(const std::optional<double>& value, const std::string& unit) {
-  if (!value) return {"-", {}, Tone::kPlain, {}};
-  return {format_quantity(*value, unit), *value, Tone::kPlain, {}};
-}
-
 PageTable metrics_table(const Result& run) {
   PageTable table{.caption = "Metrics after the warm-up"};
-  table.columns = {{"metric"},         {"median", true},  {"95 % interval", true}, {"n", true},
-                   {"smallest", true}, {"largest", true}, {"p90", true},           {"note"}};
+  table.columns = {{"metric"},         {"median", true},  {"quartiles", true}, {"n", true},
+                   {"smallest", true}, {"largest", true}, {"p90", true},       {"note"}};
   for (const Metric& metric : run.metrics) {
     const Summary& summary = metric.summary;
-    PageCell median{"-", {}, Tone::kPlain, {}};
-    PageCell interval{"-", {}, Tone::kPlain, {}};
+    PageCell median{"-"};
+    PageCell spread{"-"};
     if (summary.median) {
-      median = number_cell(summary.median->center, metric.unit);
-      if (summary.median->low && summary.median->high) {
-        interval.text = fmt::format("{} .. {}", format_quantity(*summary.median->low, metric.unit),
-                                    format_quantity(*summary.median->high, metric.unit));
-        interval.key = *summary.median->high - *summary.median->low;
+      median = quantity_cell(summary.median->center, metric.unit);
+      if (const std::optional<Quartiles>& middle = summary.quartiles) {
+        const auto [low, high] = bounds_texts(*middle, metric.unit);
+        spread = {fmt::format("{} .. {}", low, high), middle->high - middle->low};
       }
     }
     std::vector<std::string> warnings;
     for (const std::string& warning : metric.warnings) warnings.push_back(printable(warning));
     const bool doubtful = !warnings.empty();
-    table.rows.push_back({{printable(metric.tag, kNameBytes), {}, Tone::kPlain, {}},
+    table.rows.push_back({{printable(metric.tag, kNameBytes)},
                           median,
-                          interval,
-                          {std::to_string(summary.n), static_cast<double>(summary.n)},
-                          number_cell(summary.min, metric.unit),
-                          number_cell(summary.max, metric.unit),
-                          number_cell(summary.p90, metric.unit),
-                          {join(warnings, "; "), {}, doubtful ? Tone::kDoubt : Tone::kPlain, {}}});
+                          spread,
+                          count_cell(summary.n),
+                          quantity_cell(summary.min, metric.unit),
+                          quantity_cell(summary.max, metric.unit),
+                          quantity_cell(summary.p90, metric.unit),
+                          {join(warnings, "; "), {}, doubtful ? Tone::kDoubt : Tone::kPlain}});
   }
   limit_rows(table);
   return table;
@@ -58,13 +52,13 @@ PageTable checks_table(const std::vector<Check>& checks) {
     const bool known = check.error && check.tolerance > 0;
     const double share = known ? *check.error / check.tolerance : 0;
     table.rows.push_back(
-        {{printable(check.name, 120), {}, Tone::kPlain, {}},
-         {printable(check.expected, 60), {}, Tone::kPlain, {}},
-         {printable(check.actual, 60), {}, Tone::kPlain, {}},
-         number_cell(check.error, "1"),
-         number_cell(check.tolerance, "1"),
-         number_cell(known ? std::optional(share) : std::nullopt, "1"),
-         {check.passed ? "passed" : "FAILED", {}, check.passed ? Tone::kPlain : Tone::kBad, {}}});
+        {{printable(check.name, 120)},
+         {printable(check.expected, 60)},
+         {printable(check.actual, 60)},
+         quantity_cell(check.error, "1"),
+         quantity_cell(check.tolerance, "1"),
+         quantity_cell(known ? std::optional(share) : std::nullopt, "1"),
+         {check.passed ? "passed" : "FAILED", {}, check.passed ? Tone::kPlain : Tone::kBad}});
   }
   limit_rows(table);
   return table;
@@ -73,9 +67,9 @@ PageTable checks_table(const std::vector<Check>& checks) {
 void add_measured(std::vector<PageFact>& facts, const Result& run) {
   for (const Peak& peak : run.peaks) {
     facts.push_back({"peak " + printable(peak.tag, 40),
-                     peak.value ? fmt::format("{} ({})", with_interval(*peak.value, peak.unit),
-                                              printable(peak.method, 80))
-                                : "unknown: " + printable(peak.reason)});
+                     peak.value
+                         ? fmt::format("{} ({})", peak_text(peak), printable(peak.method, 80))
+                         : peak_text(peak)});
   }
   if (run.cost) {
     const CostReport& cost = *run.cost;

@@ -61,22 +61,23 @@ void add_rows(PageTable& table, const Comparison& comparison,
         if (word.text == "differs") word.tone = Tone::kDoubt;
       }
       const auto note = row.notes.find(i);
-      table.rows.push_back(
-          {{printable(row.name, kNameBytes)},
-           {comparison.names[i]},
-           {std::to_string(comparison.runs[i]), static_cast<double>(comparison.runs[i])},
-           value,
-           change,
-           word,
-           {note == row.notes.end() ? "" : printable(note->second)}});
+      table.rows.push_back({{printable(row.name, kNameBytes)},
+                            {comparison.names[i]},
+                            count_cell(comparison.runs[i]),
+                            count_cell(comparison.hours[i]),
+                            value,
+                            change,
+                            word,
+                            {note == row.notes.end() ? "" : printable(note->second)}});
     }
   }
 }
 
 PageTable table_of(const Comparison& comparison) {
-  PageTable table{.caption = "Medians over the runs, and the change from the first set-up"};
-  table.columns = {{"quantity"},     {"set-up"},  {"runs", true}, {"median [95 %]", true},
-                   {"change", true}, {"verdict"}, {"note"}};
+  PageTable table{.caption = "Medians over the hours, and the change from the first set-up"};
+  table.columns = {
+      {"quantity"},     {"set-up"},  {"runs", true}, {"hours", true}, {"median [95 %]", true},
+      {"change", true}, {"verdict"}, {"note"}};
   add_rows(table, comparison, comparison.convergence);
   add_rows(table, comparison, comparison.rows);
   limit_rows(table);
@@ -89,11 +90,10 @@ PagePlot factors_plot(const Comparison& comparison) {
   PagePlot plot{.title = "Change against " + comparison.names.front()};
   plot.x.label = "ratio to the first set-up [95 % interval]";
   plot.marks.push_back({1, "no change", false});
-  std::vector<PlotSeries> series;
   for (std::size_t i = 1; i < comparison.names.size(); ++i) {
-    series.push_back({comparison.names[i], PlotStyle::kPoints, i - 1, {}});
+    plot.series.push_back({comparison.names[i], PlotStyle::kPoints, i - 1, {}});
   }
-  const double others = static_cast<double>(series.size());
+  const double others = static_cast<double>(plot.series.size());
   for (const ComparedRow& row : comparison.rows) {
     if (!row.is_factor || plot.y.names.size() >= kMostFactors) continue;
     const auto place = static_cast<double>(plot.y.names.size());
@@ -103,24 +103,18 @@ PagePlot factors_plot(const Comparison& comparison) {
       if (!change || !(change->center <= kLargestPlotted)) continue;
       const double offset = 0.6 * ((static_cast<double>(i) - 0.5) / others - 0.5);
       PlotPoint point{plotted(change->center), place + offset};
-      if (change->low && change->high && *change->high <= kLargestPlotted) {
-        point.low = plotted(*change->low);
-        point.high = plotted(*change->high);
-      }
+      set_bounds(point, *change);
       point.label = fmt::format("{}, {}: × {}", printable(row.name, kNameBytes),
                                 comparison.names[i], change_text(*change, row));
-      series[i - 1].points.push_back(point);
+      plot.series[i - 1].points.push_back(point);
       any = true;
     }
     if (any) plot.y.names.push_back(printable(row.name, kNameBytes));
   }
-  for (PlotSeries& one : series) {
-    if (!one.points.empty()) plot.series.push_back(std::move(one));
-  }
+  drop_empty_series(plot);
   plot.description =
       "Each point is the ratio of a set-up's value to that of the first set-up. An interval needs "
-      "at "
-      "least four runs on each side. The table lists the numbers.";
+      "runs from at least six hours on each side. The table lists the numbers.";
   return plot;
 }
 
@@ -173,6 +167,7 @@ PageSection compare_group(const ReportData& data, const WorkGroup& group) {
     PagePlot factors = factors_plot(comparison);
     if (!factors.series.empty()) section.plots.push_back(std::move(factors));
     section.tables.push_back(table_of(comparison));
+    section.tables.back().note = printable(comparison.missing, 2000);
     for (std::size_t i = 0; i < sides.size(); ++i) {
       if (comparison.doubts[i].empty()) continue;
       section.facts.push_back({comparison.names[i], comparison.doubts[i], Tone::kDoubt});
@@ -193,10 +188,12 @@ PageSection series_section(const ReportData& data) {
   PageSection section{.id = "series", .title = "Set-ups side by side"};
   section.paragraphs = {
       "These runs share workload, rules, tier and machine and differ in their set-up. Their seeds "
-      "may differ too. The runs are not paired: a change is the median of all ratios between a run "
-      "of one side and a run of the other (Hodges and Lehmann), with an exact interval (Mann and "
-      "Whitney). On a machine that drifts, runs an hour apart differ even if the program is the "
-      "same."};
+      "may differ too. On a machine that drifts, runs an hour apart differ even if the program is "
+      "the same, so runs of one series, and of series that began within an hour, count once "
+      "(epochs "
+      "and quality count by seed instead). A change is the median of all ratios between an hour of "
+      "one side and an hour of the other (Hodges and Lehmann), with an exact interval (Mann and "
+      "Whitney) from six hours a side on."};
   for (const WorkGroup& group : group_runs(data)) {
     if (group.set_ups.size() < 2) continue;
     PageSection part = compare_group(data, group);

@@ -58,9 +58,9 @@ void add_row(PageTable& table, const ReportData& data, std::size_t place, const 
   table.rows.push_back(
       {{line.started_at, {}, Tone::kPlain, run_id(data, place)},
        {name},
-       {std::to_string(result.seeds.run), static_cast<double>(result.seeds.run)},
-       {std::to_string(training.epochs), static_cast<double>(training.epochs)},
-       {format_quantity(training.seconds, "s"), training.seconds},
+       count_cell(result.seeds.run),
+       count_cell(training.epochs),
+       quantity_cell(training.seconds, "s"),
        std::isfinite(loss) ? PageCell{fmt::format("{:.4f}", loss), loss} : PageCell{"-"},
        quality,
        {training.target_reached ? "reached" : "missed",
@@ -111,7 +111,7 @@ PageSection group_section(const ReportData& data, const WorkGroup& group) {
       plot->description +=
           fmt::format(" Only the first {} of {} runs are drawn.", kMostCurves, total);
     }
-    std::erase_if(plot->series, [](const PlotSeries& one) { return one.points.empty(); });
+    drop_empty_series(*plot);
     // Targets of a run's own that nobody meant to reach would only squeeze the curves.
     if (targets.size() == 1 && std::abs(*targets.begin()) <= kLargestPlotted) {
       plot->marks.push_back({plotted(*targets.begin()), "target", true});

@@ -12,6 +12,7 @@ std::string_view labels_js();
 std::string_view plots_js();
 std::string_view marks_js();
 std::string_view icicle_js();
+std::string_view verdict_js();
 std::string_view page_js();
 std::string_view chart_js();  ///< with its licence notice
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/base/named.hpp"
 #include "harness/base/text.hpp"
 #include "harness/report/common_text.hpp"
 
@@ -30,7 +31,9 @@ std::string ratio_shown(const Variant& variant, const Speedup& speedup) {
                      ratio_digits(*value.high));
 }
 
-std::string quality_shown(const std::optional<QualityReport>& quality) {
+std::string quality_shown(const Variant& variant) {
+  const std::optional<QualityReport>& quality = variant.quality;
+  if (variant.peer) return "-";
   if (!quality) return "none";
   if (!quality->passed) return "-";
   return *quality->passed ? "met" : "MISSED";
@@ -47,7 +50,7 @@ void add_variants(std::string& text, const std::vector<Variant>& variants) {
         kRow, printable(variant.name, 15), seconds ? format_quantity(*seconds, "s") : "-",
         ratio_shown(variant, variant.to_first), ratio_shown(variant, variant.to_previous),
         ratio_shown(variant, variant.to_reference), bytes ? format_quantity(*bytes, "B") : "-",
-        quality_shown(variant.quality));
+        quality_shown(variant));
   }
 }
 
@@ -70,10 +73,8 @@ void add_phase_table(std::string& text, const char* title, const std::vector<Var
     std::string row;
     bool empty = true;
     for (const std::string& name : names) {
-      const auto phase =
-          std::find_if(variant.phases.begin(), variant.phases.end(),
-                       [&](const VariantPhase& candidate) { return candidate.name == name; });
-      const std::string shown = phase == variant.phases.end() ? "" : cell(variant, *phase);
+      const VariantPhase* phase = find_named(variant.phases, name);
+      const std::string shown = phase == nullptr ? "" : cell(variant, *phase);
       empty = empty && shown.empty();
       row += fmt::format(" {:>11}", shown.empty() ? "-" : shown);
     }
@@ -129,8 +130,21 @@ void add_phases(std::string& text, const std::vector<Variant>& variants) {
 
 void add_notes(std::string& text, const Ablation& ablation) {
   const auto add = [&](const std::string& line) { text += wrap(line, kColumns, 2) + "\n"; };
-  add("x: times faster, the median over the rounds with its 95 % interval, each round a pair of "
-      "turns");
+  if (clusters_of(ablation) > 0) {
+    add("x: times faster, the median over the clusters with its 95 % interval; each cluster "
+        "started "
+        "all processes anew and gives one ratio, the median of its rounds");
+  } else {
+    add("x: times faster, the median over the rounds with its 95 % interval, each round a pair of "
+        "turns; all in one process, so one variant was measured in the wake of another and the "
+        "intervals promise too much");
+  }
+  if (const auto joint = joint_confidence(ablation)) {
+    add(
+        fmt::format("each interval holds for itself alone; all of 'x first' hold together with at "
+                    "least {:.0f} %",
+                    std::floor(100 * *joint)));
+  }
   add("first: the first variant measured here");
   std::string previous = "previous: the variant it builds on, which stands above it";
   for (std::size_t i = 1; i < ablation.variants.size(); ++i) {
@@ -144,7 +158,15 @@ void add_notes(std::string& text, const Ablation& ablation) {
   const bool any_interval = std::any_of(
       ablation.variants.begin(), ablation.variants.end(),
       [](const Variant& variant) { return variant.to_first.value && variant.to_first.value->low; });
-  if (!any_interval) add("note: an interval needs 6 timed rounds");
+  if (!any_interval) {
+    add(clusters_of(ablation) > 0 ? "note: an interval needs 6 clusters"
+                                  : "note: an interval needs 6 timed rounds");
+  }
+  for (const Variant& variant : ablation.variants) {
+    if (!variant.peer) continue;
+    add(fmt::format("{} is a peer: {}, by {}", printable(variant.name, 40),
+                    printable(variant.peer->version), printable(variant.peer->command)));
+  }
   for (const LeftOut& item : ablation.left_out) {
     add(fmt::format("left out {}: {}", printable(item.name, 40), printable(item.reason)));
   }
@@ -160,10 +182,12 @@ std::string count_of(const Settings& settings, const char* key, const char* noun
 }  // namespace
 
 std::string render_summary(const Ablation& ablation) {
+  const std::string clusters =
+      clusters_of(ablation) > 0 ? count_of(ablation.settings, "clusters", "cluster") + " of " : "";
   std::string text = fmt::format(
-      "{} {} · ablation of {} · {} after {} of warm-up · division {}\n",
+      "{} {} · ablation of {} · {}{} after {} of warm-up · division {}\n",
       printable(ablation.rules.workload, 40), printable(ablation.rules.version, 16),
-      format_count(static_cast<long long>(ablation.variants.size()), "variant"),
+      format_count(static_cast<long long>(ablation.variants.size()), "variant"), clusters,
       count_of(ablation.settings, "rounds", "round"),
       setting_text(ablation.settings, "warmup_rounds"), printable(ablation.rules.division, 16));
   text += fmt::format("batch {} · threads {} · seed {}\n",

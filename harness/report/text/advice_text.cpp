@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/base/named.hpp"
 #include "harness/base/text.hpp"
 #include "harness/report/common_text.hpp"
 #include "harness/report/text/columns.hpp"
@@ -15,12 +16,6 @@ namespace harness {
 namespace {
 
 using nlohmann::json;
-
-const Variant* find_variant(const Ablation& ablation, const std::string& name) {
-  const auto found = std::find_if(ablation.variants.begin(), ablation.variants.end(),
-                                  [&](const Variant& variant) { return variant.name == name; });
-  return found == ablation.variants.end() ? nullptr : &*found;
-}
 
 /// What differs between two variants; several changes of kernels are several entries.
 std::vector<AdvisedChange> changes_between(const VariantSettings& from, const VariantSettings& to) {
@@ -44,7 +39,7 @@ MeasuredGains gains_of(const Ablation& ablation) {
   MeasuredGains gains;
   for (const Variant& variant : ablation.variants) {
     const Speedup& speedup = variant.to_previous;
-    const Variant* before = find_variant(ablation, speedup.to);
+    const Variant* before = find_named(ablation.variants, speedup.to);
     if (before == nullptr || !speedup.value || !before->median_seconds) continue;
     const auto changes = changes_between(before->settings, variant.settings);
     if (changes.size() != 1) continue;

@@ -85,7 +85,7 @@ json rows_json(const std::vector<ComparedRow>& rows) {
 }  // namespace
 
 std::string change_word(const Interval& change, bool is_factor) {
-  if (!change.low || !change.high) return "too few runs to tell";
+  if (!change.low || !change.high) return "no verdict";
   const double none = is_factor ? 1 : 0;
   return *change.low > none || *change.high < none ? "differs" : "no difference seen";
 }
@@ -93,9 +93,11 @@ std::string change_word(const Interval& change, bool is_factor) {
 std::string render_comparison(const Comparison& comparison) {
   std::string text = comparison.workload + "\n\n";
   for (std::size_t i = 0; i < comparison.names.size(); ++i) {
-    text += fmt::format("  {:<3}{}  ({}{}{})\n", letter(i), cut_middle(comparison.names[i], 80),
-                        format_count(static_cast<long long>(comparison.runs[i]), "run"),
-                        comparison.doubts[i].empty() ? "" : ": ", comparison.doubts[i]);
+    text +=
+        fmt::format("  {:<3}{}  ({} in {}{}{})\n", letter(i), cut_middle(comparison.names[i], 80),
+                    format_count(static_cast<long long>(comparison.runs[i]), "run"),
+                    format_count(static_cast<long long>(comparison.hours[i]), "hour"),
+                    comparison.doubts[i].empty() ? "" : ": ", comparison.doubts[i]);
   }
   text += "\ndiffers between them\n";
   if (comparison.differences.empty()) text += "  nothing but the seeds\n";
@@ -107,26 +109,30 @@ std::string render_comparison(const Comparison& comparison) {
     text += wrap(line, kColumns, 21) + "\n";
   }
   if (!comparison.convergence.empty()) {
-    text += "\nCONVERGENCE (median over the runs [95 % interval])\n";
+    text += "\nCONVERGENCE (median over the seeds [95 % interval]; of times over the hours)\n";
     for (const ComparedRow& row : comparison.convergence) add_row(text, row);
   }
-  text += "\nPERFORMANCE (median over the runs [95 % interval])\n";
+  text += "\nPERFORMANCE (median over the hours [95 % interval])\n";
   for (const ComparedRow& row : comparison.rows) add_row(text, row);
+  if (!comparison.missing.empty()) text += "\n" + wrap(comparison.missing, kColumns, 0) + "\n";
   text += fmt::format("{}\n", kUnverifiedNotice);
   return text;
 }
 
 std::string comparison_csv(const Comparison& comparison) {
-  CsvTable table({"name", "unit", "side", "path", "runs", "median", "low", "high", "confidence",
-                  "change_is", "change", "change_low", "change_high", "change_confidence",
-                  "verdict", "note", "section", "workload"});
+  CsvTable table({"name", "unit", "side", "path", "runs", "hours", "median", "low", "high",
+                  "confidence", "change_is", "change", "change_low", "change_high",
+                  "change_confidence", "verdict", "note", "section", "workload"});
   const auto add = [&](const ComparedRow& row, const char* section) {
     for (std::size_t i = 0; i < row.values.size(); ++i) {
       const auto change = i < row.changes.size() ? row.changes[i] : std::nullopt;
       const auto note = row.notes.find(i);
-      std::vector<std::string> line = {printable(row.name), printable(row.unit), letter(i),
+      std::vector<std::string> line = {printable(row.name),
+                                       printable(row.unit),
+                                       letter(i),
                                        printable(comparison.names[i], 4096),
-                                       std::to_string(comparison.runs[i])};
+                                       std::to_string(comparison.runs[i]),
+                                       std::to_string(comparison.hours[i])};
       append_interval(line, row.values[i]);
       line.push_back(row.is_factor ? "factor" : "difference");
       append_interval(line, change);
@@ -146,6 +152,8 @@ json to_json(const Comparison& comparison) {
   return {{"workload", comparison.workload},
           {"sides", comparison.names},
           {"runs", comparison.runs},
+          {"hours", comparison.hours},
+          {"no_verdict", comparison.missing},
           {"doubts", comparison.doubts},
           {"differences", comparison.differences},
           {"convergence", rows_json(comparison.convergence)},

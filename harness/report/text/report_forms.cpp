@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/base/text.hpp"
+#include "harness/gate/report_json.hpp"
+#include "harness/gate/row_text.hpp"
 #include "harness/report/report_lines.hpp"
 #include "harness/report/text/result_tables.hpp"
 #include "harness/result/common_json.hpp"
@@ -60,8 +62,7 @@ void add_problems(std::string& text, const ReportFile& file) {
   if (file.problems.empty()) return;
   text += fmt::format("\n{}: {}\n", printable(file.name), printable(file.summary));
   for (const SchemaProblem& problem : file.problems) {
-    text += fmt::format("  {}: {}\n", problem.path.empty() ? "(file)" : printable(problem.path),
-                        printable(problem.reason, 400));
+    text += "  " + problem_text(problem) + "\n";
   }
 }
 
@@ -77,6 +78,26 @@ json file_json(const ReportFile& file) {
           {"problems", problems_of(file)},
           {"notes", file.notes}};
 }
+
+/// A line or two: the verdict and what decided.
+std::string campaign_text(const ReportCampaign& campaign) {
+  const std::string word = campaign.ended ? overall_word(campaign.report) : "no verdict";
+  const std::string why = campaign.ended ? verdict_sentence(campaign.report) : campaign.folder;
+  return fmt::format("{}: {}\n  {}\n", printable(campaign.report.subject), word,
+                     printable(why, 400));
+}
+
+json campaign_json(const ReportCampaign& campaign) {
+  json item = to_json(campaign.report, false);
+  item["folder"] = printable(campaign.folder, 4096);
+  item["ended"] = campaign.ended;
+  if (!campaign.ended) item["verdict"] = "no verdict";
+  return item;
+}
+
+const char* kind_of(const ReportRun& /*one*/) { return "run"; }
+const char* kind_of(const ReportAblation& /*one*/) { return "ablation"; }
+const char* kind_of(const ReportProfile& /*one*/) { return "profile"; }
 
 json result_json(const char* kind, const ReportLine& line, const ResultCommon& result,
                  const ReportFile& file) {
@@ -101,15 +122,17 @@ json result_json(const char* kind, const ReportLine& line, const ResultCommon& r
 }  // namespace
 
 std::string render_report(const ReportData& data) {
+  std::string text;
+  for (const ReportCampaign& campaign : data.campaigns) text += campaign_text(campaign);
   std::vector<ReportLine> lines;
   for_each_result(data, [&](const auto& one) { lines.push_back(line_of(one)); });
   std::stable_sort(lines.begin(), lines.end(), [](const ReportLine& a, const ReportLine& b) {
     return a.started_at < b.started_at;
   });
-  std::string text;
   if (!lines.empty()) {
+    if (!text.empty()) text += "\n";
     std::vector<Row> rows = {{"started (UTC)", "workload", "tier", "machine", "commit", "stack",
-                              "headline [95 % interval]", "quality", "status"}};
+                              "headline", "quality", "status"}};
     for (const ReportLine& line : lines) rows.push_back(row_of(line));
     add_rows(text, rows);
   }
@@ -125,16 +148,11 @@ std::string render_report(const ReportData& data) {
 
 json report_json(const ReportData& data) {
   json results = json::array();
-  for (const ReportRun& one : data.runs) {
-    results.push_back(result_json("run", line_of(one), one.result, one.file));
-  }
-  for (const ReportAblation& one : data.ablations) {
-    results.push_back(result_json("ablation", line_of(one), one.result, one.file));
-  }
-  for (const ReportProfile& one : data.profiles) {
-    results.push_back(result_json("profile", line_of(one), one.result, one.file));
-  }
-  return {{"results", results},
+  for_each_result(data, [&](const auto& one) {
+    results.push_back(result_json(kind_of(one), line_of(one), one.result, one.file));
+  });
+  return {{"campaigns", list_json(data.campaigns, campaign_json)},
+          {"results", results},
           {"rejected", list_json(data.rejected, file_json)},
           {"skipped", list_json(data.skipped, file_json)},
           {"notice", kUnverifiedNotice}};

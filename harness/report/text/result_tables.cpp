@@ -14,8 +14,8 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-const Row kMetricColumns = {"name", "unit",       "direction", "n",   "median", "low",
-                            "high", "confidence", "min",       "max", "p90",    "p99"};
+const Row kMetricColumns = {"name", "unit", "direction", "n",   "median", "p25",
+                            "p75",  "min",  "max",       "p90", "p99"};
 const Row kStackColumns = {"variant", "precision", "allocator", "kernels"};
 const Row kIdentityColumns = {"kind",   "workload",   "rules_version", "tier",      "division",
                               "status", "mistrusted", "threads",       "seed",      "batch_size",
@@ -91,9 +91,13 @@ void add_metric_rows(CsvTable& table, const Result& result, const std::string& k
     const Summary& summary = metric.summary;
     const Row first = {printable(metric.tag), printable(metric.unit), to_text(metric.direction),
                        fmt::format("{}", summary.n)};
+    const std::optional<Quartiles>& middle = summary.quartiles;
+    const Row center = {summary.median ? csv_number(summary.median->center) : "",
+                        middle ? csv_number(middle->low) : "",
+                        middle ? csv_number(middle->high) : ""};
     const Row last = {csv_number(summary.min), csv_number(summary.max), csv_number(summary.p90),
                       csv_number(summary.p99)};
-    table.add(joined({first, interval_of(summary.median), last, stack, identity}));
+    table.add(joined({first, center, last, stack, identity}));
   }
 }
 

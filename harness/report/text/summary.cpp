@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::size_t kColumns = 80;
 
-std::string interval_shown(const Interval& interval, const std::string& unit) {
-  if (!interval.low || !interval.high) return "no interval";
-  const auto [low, high] = bounds_texts(interval, unit);
+std::string quartiles_shown(const Summary& summary, const std::string& unit) {
+  if (!summary.quartiles) return "-";
+  const auto [low, high] = bounds_texts(*summary.quartiles, unit);
   return fmt::format("{} .. {}", low, high);
 }
 
@@ -31,8 +31,8 @@ std::string rate_shown(const Result& result, const Metric& metric) {
       if (amount == work.end() || seconds <= 0 || peak.tag != peak_tag) continue;
       const double rate = amount->second / seconds;
       std::string text = "  " + format_quantity(rate, peak.unit);
-      if (!peak.value) return text;
-      return text + fmt::format(", {:.0f} % peak", 100 * rate / peak.value->center);
+      const std::optional<double> best = peak_of(result.peaks, peak_tag);
+      return best ? text + fmt::format(", {:.0f} % peak", 100 * rate / *best) : text;
     }
     return std::string();
   };
@@ -45,15 +45,15 @@ void add_metrics(std::string& text, const Result& result) {
   std::size_t width = 26;
   for (const Metric& metric : result.metrics) width = std::max(width, metric.tag.size());
   width = std::min<std::size_t>(width, 60);
-  text += fmt::format("\n{:<{}} {:>16}  {:<26} {:>4}\n", "metric", width, "median", "95 % interval",
-                      "n");
+  text +=
+      fmt::format("\n{:<{}} {:>16}  {:<26} {:>4}\n", "metric", width, "median", "quartiles", "n");
   const std::vector<std::string>* warnings = nullptr;
   for (const Metric& metric : result.metrics) {
     if (!metric.summary.median || (result.training && shown_by_epoch(metric.tag))) continue;
     const Interval& median = *metric.summary.median;
     text += fmt::format("{:<{}} {:>16}  {:<26} {:>4}{}\n", printable(metric.tag, width), width,
                         format_quantity(median.center, metric.unit),
-                        interval_shown(median, metric.unit), metric.summary.n,
+                        quartiles_shown(metric.summary, metric.unit), metric.summary.n,
                         rate_shown(result, metric));
     if (metric.tag == "time.step") warnings = &metric.warnings;
   }
@@ -65,10 +65,12 @@ void add_metrics(std::string& text, const Result& result) {
 
 void add_machine(std::string& text, const Result& result) {
   for (const Peak& peak : result.peaks) {
+    const std::optional<double> best = peak_of({peak}, peak.tag);
     const std::string row =
-        peak.value ? fmt::format("{:>16}  {}", format_quantity(peak.value->center, peak.unit),
-                                 printable(peak.method, 80))
-                   : "unknown: " + printable(peak.reason);
+        best ? fmt::format("{:>16}  usually {}; {}", format_quantity(*best, peak.unit),
+                           format_quantity(peak.value->center, peak.unit),
+                           printable(peak.method, 80))
+             : "unknown: " + printable(peak.reason);
     text += wrap(fmt::format("peak {:<21} {}", printable(peak.tag, 21), row), kColumns,
                  peak.value ? 45 : 29) +
             "\n";

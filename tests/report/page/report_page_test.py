@@ -183,6 +183,44 @@ def test_profiles(browser):
     check(title == "kernels custom against kernels reference", "the later one stands against the first", title)
 
 
+def test_verdicts(browser):
+    """What a reviewer sees without scrolling."""
+    browser.run("scrollTo({top: 0, behavior: 'instant'});")
+    seen = browser.run("""
+        return [...document.querySelectorAll('.verdict')].map((one) => ({
+          word: one.querySelector('.word').textContent, tone: ['good', 'doubt', 'bad'].find((name) => one.classList.contains(name)),
+          sentence: one.querySelector('.sentence').textContent, bottom: one.querySelector('.sentence').getBoundingClientRect().bottom,
+          link: one.querySelector('a').getAttribute('href'),
+          colour: getComputedStyle(one.querySelector('.word')).color,
+        }));""")
+    check([(one["word"], one["tone"]) for one in seen] == [("regressed", "bad"), ("same", "good")],
+          "the page begins with the verdicts", seen)
+    check(seen[0]["bottom"] < 300 and "time.step" in seen[0]["sentence"] and "margin 1.5 %" in seen[0]["sentence"],
+          "what decided stands at the top", seen[0])
+    check(seen[0]["colour"] != seen[1]["colour"], "they differ in colour as in word", seen)
+    scales = browser.run("""
+        const place = (one, name) => one.querySelector(name).getBoundingClientRect();
+        return [...document.querySelectorAll('.verdict .scale')].filter((one) => one.querySelector('.span')).map((one) => ({
+          box: [place(one.parentNode, '.scale').left, place(one.parentNode, '.scale').right],
+          zone: [place(one, '.zone').left, place(one, '.zone').right], one: place(one, '.one').left,
+          span: [place(one, '.span').left, place(one, '.span').right], middle: place(one, '.middle').left}));""")
+    check(len(scales) == 6, "each ratio has its scale", len(scales))
+    worse, same = scales[0], scales[3]
+    check(worse["span"][1] < worse["zone"][0] and same["zone"][0] < same["span"][0] <= same["span"][1] < same["zone"][1],
+          "an interval lies where its verdict says", (worse, same))
+    check(all(one["box"][0] - 2 <= one["span"][0] and one["span"][1] <= one["box"][1] + 2
+              and abs((one["zone"][0] + one["zone"][1]) / 2 - one["one"]) < 2 for one in scales),
+          "1 is the middle of the margins, and nothing leaves its scale", scales)
+    check(browser.run("return Boolean(document.querySelector(arguments[0]));", seen[0]["link"]), "a link tells more")
+    titles = browser.run("return [...document.querySelectorAll('#campaigns figcaption')].map((one) => one.textContent);")
+    check(titles[:2] == ["Funnel of time.step", "Funnel of time.total"], "how it narrowed is drawn", titles)
+    marks = browser.run("""const entry = Report.charts.find((one) => one.plot.title === 'Funnel of time.step');
+        entry.canvas.scrollIntoView({block: 'center', behavior: 'instant'}); if (!entry.chart) Report.draw(entry);
+        const scale = entry.chart.scales.y;
+        return entry.plot.marks.filter((one) => one.across).map((one) => one.at >= scale.min && one.at <= scale.max);""")
+    check(marks == [True, True, True], "the margins lie within a funnel's picture", marks)
+
+
 def test_themes(browser):
     light = browser.run(BACKGROUND)
     bar = "return getComputedStyle(document.querySelector('.icicle .bar.c1'), '::before').backgroundColor;"
@@ -252,7 +290,7 @@ def test_hostile(browser):
     check(facts["elements"] == 0, "no text became an element", facts["elements"])
     drawn = browser.run(BARS)
     check(any("window.hostile=1" in one for one in drawn), "a hostile profile's bars are drawn", drawn)
-    check(facts["scripts"] == 8, "the scripts are those of the page", facts["scripts"])
+    check(facts["scripts"] == 9, "the scripts are those of the page", facts["scripts"])
     check(facts["text"] == [], "what it says stands there as text", facts["text"])
 
 
@@ -298,6 +336,7 @@ def main():
             forget_start(browser)
             browser.open(sound)
             test_structure(browser)
+            test_verdicts(browser)
             test_tables(browser)
             test_profiles(browser)
             test_plots(browser)

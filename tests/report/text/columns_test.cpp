@@ -66,6 +66,7 @@ TEST_CASE("columns of a comparison never run together", "[columns][compare]") {
   Comparison comparison;
   comparison.names = {"a", std::string(100, 'x') + "/after"};
   comparison.runs = {5, 5};
+  comparison.hours = {5, 5};
   comparison.doubts = {"", ""};
   ComparedRow& row = comparison.rows.emplace_back();
   row.name = "throughput.samples";
@@ -76,5 +77,5 @@ TEST_CASE("columns of a comparison never run together", "[columns][compare]") {
   CAPTURE(text);
   CHECK_THAT(text, Catch::Contains("]  B/A") || Catch::Contains("]\n"));
   CHECK_THAT(text, !Catch::Contains("]B/A"));
-  CHECK_THAT(text, Catch::Contains("/after  (5 runs)"));
+  CHECK_THAT(text, Catch::Contains("/after  (5 runs in 5 hours)"));
 }

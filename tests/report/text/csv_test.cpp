@@ -59,8 +59,8 @@ TEST_CASE("each metric of each run is a row that says whose it is", "[csv]") {
   CHECK(cell(rows, 1, "direction") == "lower");
   CHECK(cell(rows, 1, "n") == "6");
   CHECK(cell(rows, 1, "median") == csv_number(steps.median->center));
-  CHECK(cell(rows, 1, "low") == csv_number(steps.median->low));
-  CHECK(cell(rows, 1, "confidence") == csv_number(steps.median->confidence));
+  CHECK(cell(rows, 1, "p25") == csv_number(steps.quartiles.value().low));
+  CHECK(cell(rows, 1, "p75") == csv_number(steps.quartiles.value().high));
   CHECK(cell(rows, 1, "p99").empty());
   CHECK(cell(rows, 2, "name") == "loss.total");
   CHECK(cell(rows, 2, "workload") == "null");
@@ -78,7 +78,7 @@ TEST_CASE("each variant of an ablation is a row with its ratios", "[csv]") {
     variant.name = name;
     variant.settings = {{{"allocator", "pooled"}, {"precision", "bf16"}}, {{"matcher", "custom"}}};
     variant.median_seconds = 0.5;
-    variant.turns = {{1, true, 1, {0.5}, {}}, {2, false, 1, {0.5}, {}}};
+    variant.turns = {{0, 0, 1, true, 1, {0.5}, {}}, {0, 0, 2, false, 1, {0.5}, {}}};
   }
   ablation.variants[1].to_first = {"first", Interval{2, 1.5, 2.5, 0.97}, ""};
   const auto rows = cells(variants_csv(ablation));
@@ -105,6 +105,7 @@ TEST_CASE("each quantity of each side of a comparison is a row", "[csv]") {
   comparison.workload = "null";
   comparison.names = {"before", "after"};
   comparison.runs = {3, 4};
+  comparison.hours = {2, 1};
   comparison.doubts = {"", ""};
   ComparedRow& row = comparison.rows.emplace_back();
   row.name = "time.step";
@@ -115,6 +116,7 @@ TEST_CASE("each quantity of each side of a comparison is a row", "[csv]") {
   REQUIRE(rows.size() == 3);
   CHECK(cell(rows, 1, "side") == "A");
   CHECK(cell(rows, 1, "low") == "1.9");
+  CHECK(cell(rows, 1, "hours") == "2");
   CHECK(cell(rows, 1, "change").empty());
   CHECK(cell(rows, 2, "path") == "after");
   CHECK(cell(rows, 2, "runs") == "4");

@@ -12,7 +12,7 @@ using namespace harness;  // NOLINT(google-build-using-namespace)
 
 class Twice : public Workload, public Steps {
  public:
-  Description describe(const WorkloadContext&) const override { return {8e6, 8e6}; }
+  Description describe(const WorkloadContext&) const override { return {8e6}; }
   void prepare(const WorkloadContext& context) override {
     context_ = &context;
     values_.assign(100'000, 1.0);

@@ -1,6 +1,6 @@
 # Writes OUTPUT, a C++ source that returns the content of each file: cmake -DOUTPUT=F -DCHART=F -P embed.cmake
 set(text "// Made from harness/report/page/ by embed.cmake.\n#include \"harness/report/page/page_assets.hpp\"\n\nnamespace harness {\n")
-foreach(name page_html page_css tables_js labels_js plots_js marks_js icicle_js page_js chart_js)
+foreach(name page_html page_css tables_js labels_js plots_js marks_js icicle_js verdict_js page_js chart_js)
   if(name STREQUAL "chart_js")
     set(file "${CHART}")
   else()

@@ -104,10 +104,11 @@ Report.intervalsPlugin = function (plot) {
       ctx.beginPath();
       ctx.rect(area.left, area.top, area.right - area.left, area.bottom - area.top);
       ctx.clip();
-      ctx.lineWidth = 1.2;
       plot.series.forEach((series, index) => {
         ctx.strokeStyle = Report.seriesColour(series.colour);
-        ctx.globalAlpha = sideways ? 1 : 0.45;
+        const alone = sideways || series.style === 'points';
+        ctx.globalAlpha = alone ? 1 : 0.45;
+        ctx.lineWidth = alone && !sideways ? 2.4 : 1.2;
         chart.getDatasetMeta(index).data.forEach((element, i) => {
           const point = series.points[i];
           if (typeof point.low !== 'number' || typeof point.high !== 'number') return;

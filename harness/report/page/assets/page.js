@@ -88,6 +88,7 @@
 
   document.getElementById('subtitle').textContent = data.subtitle;
   document.getElementById('notice').textContent = data.notice;
+  document.getElementById('verdicts').append(...data.verdicts.map(Report.verdict));
   for (const tile of data.tiles) {
     document.getElementById('tiles').append(element('div', {}, element('dt', {}, tile.name),
       Report.toned(element('dd', {}, tile.value), tile.tone)));

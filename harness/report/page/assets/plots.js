@@ -237,8 +237,9 @@ Report.pointConfig = function (entry) {
       return Math.abs(power - Math.round(power)) < 1e-9 ? Number(value).toLocaleString('en-US') : '';
     };
   }
-  // Intervals belong into the picture, not only the points within them.
+  // Intervals and marks belong into the picture, not only the points.
   const ends = plot.series.flatMap((one) => one.points.flatMap((point) => [point.low, point.high]))
+    .concat(plot.marks.filter((mark) => mark.across).map((mark) => mark.at))
     .filter((one) => typeof one === 'number');
   if (ends.length) {
     const scale = options.scales[plot.y.names.length ? 'x' : 'y'];

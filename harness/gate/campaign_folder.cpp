@@ -1,0 +1,162 @@
+#include "harness/gate/campaign_folder.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "harness/base/error.hpp"
+#include "harness/base/files.hpp"
+#include "harness/base/hash.hpp"
+#include "harness/base/json_reader.hpp"
+#include "harness/base/text.hpp"
+#include "harness/lockstep/cluster_json.hpp"
+#include "harness/lockstep/shell_command.hpp"
+
+namespace harness {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+constexpr std::size_t kLargestFile = std::size_t{512} << 20;
+constexpr std::size_t kLargestTimes = std::size_t{64} << 20;
+constexpr const char* kFolders = "folders";
+
+void take_time(const json& line, const fs::path& file, KeptTimes& kept) {
+  try {
+    auto& side = line.at("side") == "baseline" ? kept.baseline : kept.candidate;
+    const double seconds = line.at("seconds");
+    if (seconds > 0 && line.at("pair") == side.size() + 1) {
+      side.emplace(line.at("pair"), seconds);
+      return;
+    }
+  } catch (const json::exception&) {  // said below
+  }
+  throw Error(printable(file.string()), "holds a line that is no time of a command",
+              "start a new campaign");
+}
+
+}  // namespace
+
+CampaignFolder::CampaignFolder(const fs::path& path, const std::vector<std::string>& sides,
+                               bool resumed) {
+  const auto refuse = [&](const std::string& why, const std::string& hint) {
+    if (lock_ >= 0) ::close(lock_);
+    throw Error("--out " + printable(path.string()), why, hint);
+  };
+  if (!resumed) make_writable_folder(path);
+  lock_ = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (lock_ < 0) refuse(std::strerror(errno), "");
+  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+    refuse("another gate is at work in this folder", "wait for its end or choose another");
+  }
+  if (!resumed && !fs::is_empty(path)) {
+    refuse("the folder is not empty",
+           "campaigns are never mixed: choose another, or go on with one: --resume DIR");
+  }
+  for (const std::string& side : sides) fs::create_directories(path / side);
+}
+
+CampaignFolder::~CampaignFolder() { ::close(lock_); }
+
+std::string kept_line(const KeptCluster& cluster) {
+  json line = to_json(cluster.record);
+  line[kFolders] = cluster.folders;
+  return line_of(line);
+}
+
+KeptClusters read_clusters(const fs::path& file) {
+  const std::string text = read_file(file, kLargestFile);
+  KeptClusters kept;
+  std::size_t at = 0;
+  for (std::size_t number = 1;; ++number) {
+    const std::size_t end = text.find('\n', at);
+    if (end == std::string::npos) break;
+    const std::string name = fmt::format("{}:{}", file.string(), number);
+    const json line = parse_json(std::string_view(text).substr(at, end - at), name);
+    at = end + 1;
+    if (!line.is_object() || !line.contains("cluster")) continue;  // what it compares, say
+    try {
+      kept.clusters.push_back({cluster_from(line), line.at(kFolders)});
+    } catch (const ProtocolError&) {
+      throw Error(printable(name), "is no cluster", "start a new campaign");
+    } catch (const json::exception&) {
+      throw Error(printable(name), "does not say where its results are", "start a new campaign");
+    }
+  }
+  kept.lines = {at, sha256_hex(std::string_view(text).substr(0, at))};
+  return kept;
+}
+
+KeptTimes read_times(const fs::path& file) {
+  const std::string text = read_file(file, kLargestTimes);
+  KeptTimes kept;
+  std::size_t whole = 0;
+  std::size_t at = 0;
+  for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', at)) {
+    take_time(parse_json(std::string_view(text).substr(at, end - at), file.string()), file, kept);
+    at = end + 1;
+    if (kept.baseline.size() == kept.candidate.size()) whole = at;
+  }
+  const auto pairs =
+      static_cast<std::int64_t>(std::min(kept.baseline.size(), kept.candidate.size()));
+  for (auto* side : {&kept.baseline, &kept.candidate}) {
+    side->erase(side->upper_bound(pairs), side->end());
+  }
+  kept.lines = {whole, sha256_hex(std::string_view(text).substr(0, whole))};
+  return kept;
+}
+
+void put_aside(const fs::path& out, std::int64_t pair) {
+  int number = 1;
+  while (fs::exists(out / fmt::format("stopped-{}", number))) ++number;
+  const fs::path aside = out / fmt::format("stopped-{}", number);
+  for (const char* side : {"baseline", "candidate"}) {
+    for (const char* ending : {"", ".txt"}) {
+      const std::string name = fmt::format("{:03}{}", pair, ending);
+      if (!fs::exists(out / side / name)) continue;
+      fs::create_directories(aside / side);
+      fs::rename(out / side / name, aside / side / name);
+    }
+  }
+}
+
+void refuse_own_folders(const CampaignOptions& options) {
+  for (const std::string& command : {options.baseline, options.candidate, options.anchor}) {
+    if (!ends_in_harness_run(command) || command.find("--out") == std::string::npos) continue;
+    throw Error("command '" + printable(command, 80) + "'", "has an --out of its own",
+                "leave it out: the gate gives each run a folder");
+  }
+}
+
+PlannedCampaign begin_plan(const CampaignOptions& options, bool whole) {
+  if (!options.resumed) {
+    PlannedCampaign plan;
+    plan.id = options.id;
+    plan.baseline = options.baseline;
+    plan.candidate = options.candidate;
+    plan.anchor = options.anchor;
+    plan.whole = whole;
+    plan.trained_baseline = options.trained_baseline;
+    plan.trained_candidate = options.trained_candidate;
+    plan.rules_sha256 = options.rules.sha256;
+    plan.pause_seconds = options.pause_seconds;
+    plan.plan.pooled = options.pool;
+    plan.budget_seconds = options.budget_seconds;
+    plan.convergence_budget_seconds = options.convergence_budget_seconds;
+    return plan;
+  }
+  if (options.resumed->rules_sha256 != options.rules.sha256) {
+    throw Error("--resume " + printable(options.out.string()),
+                "was begun under another rules/gate.json", "start a new campaign");
+  }
+  return *options.resumed;
+}
+
+}  // namespace harness

@@ -1,0 +1,66 @@
+// The folder of a campaign: made, locked, and gone on in.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "harness/base/line_file.hpp"
+#include "harness/gate/campaign.hpp"
+#include "harness/lockstep/cluster.hpp"
+
+namespace harness {
+
+/// Makes the folder, with one for each of `sides`, or takes that of a campaign that goes on; no
+/// other gate works in it while this object lives. Throws Error where a new one is not empty, and
+/// where another gate is at work.
+class CampaignFolder {
+ public:
+  CampaignFolder(const std::filesystem::path& path, const std::vector<std::string>& sides,
+                 bool resumed);
+  ~CampaignFolder();
+  CampaignFolder(const CampaignFolder&) = delete;
+  CampaignFolder& operator=(const CampaignFolder&) = delete;
+
+ private:
+  int lock_ = -1;
+};
+
+/// A cluster as campaign.jsonl has it.
+struct KeptCluster {
+  ClusterRecord record{};
+  std::vector<std::string> folders{};  ///< of the sides' results, below the campaign's folder
+};
+
+struct KeptClusters {
+  std::vector<KeptCluster> clusters{};  ///< failed ones included
+  WrittenLines lines{};                 ///< whole ones, to go on behind
+};
+
+std::string kept_line(const KeptCluster& cluster);
+/// Of a campaign.jsonl; half a line at its end is what a kill left. Throws Error.
+KeptClusters read_clusters(const std::filesystem::path& file);
+
+/// The times of commands, pair by pair.
+struct KeptTimes {
+  std::map<std::int64_t, double> baseline{};  ///< of whole pairs, seconds
+  std::map<std::int64_t, double> candidate{};
+  WrittenLines lines{};  ///< theirs
+};
+
+/// Of a times.jsonl. Throws Error.
+KeptTimes read_times(const std::filesystem::path& file);
+
+/// What a stop left of a pair is nobody's measurement, but it is kept: below OUT/stopped-N.
+void put_aside(const std::filesystem::path& out, std::int64_t pair);
+
+/// Throws Error for a `harness run` with an --out: each gets its own.
+void refuse_own_folders(const CampaignOptions& options);
+
+/// The plan of a new campaign, without nights; for one that goes on that in its folder. Throws
+/// Error where the rules are others now.
+PlannedCampaign begin_plan(const CampaignOptions& options, bool whole);
+
+}  // namespace harness

@@ -1,0 +1,20 @@
+#include "harness/gate/cluster.hpp"
+
+#include <numeric>
+
+#include "harness/stats/stats.hpp"
+
+namespace harness {
+
+double median_improvement(const ClusterRounds& rounds) {
+  return paired_speedup(rounds.baseline, rounds.candidate).center;
+}
+
+double total_improvement(const ClusterRounds& rounds) {
+  const auto total = [](const std::vector<double>& seconds) {
+    return std::accumulate(seconds.begin(), seconds.end(), 0.0);
+  };
+  return total(rounds.baseline) / total(rounds.candidate);
+}
+
+}  // namespace harness

@@ -1,0 +1,166 @@
+#include "harness/gate/in_turns.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "harness/base/error.hpp"
+#include "harness/base/files.hpp"
+#include "harness/base/text.hpp"
+#include "harness/gate/convergence_campaign.hpp"
+#include "harness/gate/lockstep_campaign.hpp"
+#include "harness/gate/plan_file.hpp"
+#include "harness/lockstep/protocol.hpp"
+#include "harness/lockstep/shell_command.hpp"
+
+namespace harness {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kConvergenceFolder = "convergence";
+// Its steps are timed in lockstep; what trains to a target has no steps of its own.
+constexpr const char* kSpeedTier = " --tier quick";
+
+/// What a first try left. The folder itself may be one that the user made.
+void begin_anew(const fs::path& out) {
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(out, failed)) {
+    fs::remove_all(entry.path(), failed);
+  }
+}
+
+/// Whole trainings behind the campaign in lockstep, whose report gets their rows.
+void add_convergence(const CampaignOptions& speed, const CampaignHooks& hooks, GateReport& report) {
+  if (speed.trained_baseline.empty() || !report.forbidding.empty()) return;
+  const auto skip = [&](const std::string& why) {
+    report.notes.push_back("convergence is not judged: " + why);
+  };
+  if (speed.convergence_budget_seconds == 0.0) return skip("--convergence-budget 0");
+  if (exit_code(report, false) == ExitCode::kRegression) return skip("regressed without it");
+  CampaignOptions campaign = speed;
+  campaign.baseline = speed.trained_baseline;
+  campaign.candidate = speed.trained_candidate;
+  campaign.anchor.clear();
+  campaign.trained_baseline.clear();
+  campaign.trained_candidate.clear();
+  campaign.out = speed.out / kConvergenceFolder;
+  campaign.budget_seconds = speed.convergence_budget_seconds;
+  campaign.resumed = speed.resumed ? read_plan(campaign.out) : std::nullopt;
+  CampaignHooks quiet = hooks;
+  quiet.look_at_first = [](const GateReport&) {};
+  const GateReport found = run_convergence_campaign(campaign, quiet);
+  report.rows.insert(report.rows.end(), found.rows.begin(), found.rows.end());
+  report.notes.insert(report.notes.end(), found.notes.begin(), found.notes.end());
+  report.forbidding = found.forbidding;
+  report.method += ". Convergence: " + found.method;
+}
+
+GateReport lockstep_then_convergence(const CampaignOptions& campaign, const CampaignHooks& hooks) {
+  GateReport report = run_lockstep_campaign(campaign, hooks);
+  add_convergence(campaign, hooks, report);
+  return report;
+}
+
+/// The campaign by its steps, with the trainings behind it; nothing where a command names its tier.
+std::optional<CampaignOptions> by_steps(const CampaignOptions& campaign) {
+  CampaignOptions steps = campaign;
+  steps.trained_baseline = campaign.baseline;
+  steps.trained_candidate = campaign.candidate;
+  for (std::string* command : {&steps.baseline, &steps.candidate, &steps.anchor}) {
+    if (command->find("--tier") != std::string::npos) return std::nullopt;
+    if (!command->empty()) *command += kSpeedTier;
+  }
+  return steps;
+}
+
+bool trains_to_target(const NoLockstep& why) {
+  return why.why().find(kTrainsToTarget) != std::string::npos;
+}
+
+GateReport measure_in_turns(CampaignOptions campaign, Measuring how, const CampaignHooks& hooks) {
+  if (campaign.resumed) {
+    return campaign.resumed->whole ? run_campaign(campaign, hooks)
+                                   : lockstep_then_convergence(campaign, hooks);
+  }
+  const bool asked = how == Measuring::kLockstep;
+  const bool of_results =
+      ends_in_harness_run(campaign.baseline) && ends_in_harness_run(campaign.candidate);
+  const bool whole = !asked && (!of_results || how == Measuring::kWhole);
+  if (whole && !campaign.anchor.empty()) {
+    throw Error("--anchor", "needs sides that step in turn", "--lockstep, or leave it out");
+  }
+  if (whole) return run_campaign(campaign, hooks);
+  std::vector<std::string> notes;
+  const auto without = [&](const std::string& note) {
+    begin_anew(campaign.out);
+    hooks.say(note);
+    notes.push_back(note);
+  };
+  const auto measure = [&] {
+    try {
+      return lockstep_then_convergence(campaign, hooks);
+    } catch (const NoLockstep& why) {
+      if (why.what_failed() != kAnchorName || trains_to_target(why)) throw;
+      without("the anchor cannot step in turn, so creep is not looked for: " + why.why());
+      campaign.anchor.clear();
+      return lockstep_then_convergence(campaign, hooks);
+    }
+  };
+  const auto measure_steps = [&] {
+    try {
+      return measure();
+    } catch (const NoLockstep& why) {
+      const std::optional<CampaignOptions> steps = by_steps(campaign);
+      if (!trains_to_target(why) || !steps) throw;
+      begin_anew(campaign.out);
+      hooks.say("the commands train to a target: steps in turn first, then whole trainings");
+      campaign = *steps;
+      return measure();
+    }
+  };
+  GateReport report;
+  try {
+    report = measure_steps();
+  } catch (const NoLockstep& why) {
+    if (asked) throw;
+    without(fmt::format("not in lockstep, which is more precise: {}: {}", why.what_failed(),
+                        why.why()));
+    if (!campaign.anchor.empty())
+      notes.emplace_back("creep is not looked for: that needs lockstep");
+    report = run_campaign(campaign, hooks);
+  }
+  report.notes.insert(report.notes.end(), notes.begin(), notes.end());
+  return report;
+}
+
+}  // namespace
+
+GateReport run_in_turns(CampaignOptions campaign, Measuring how, const CampaignHooks& hooks) {
+  GateReport report = measure_in_turns(campaign, how, hooks);
+  if (campaign.resumed || !rules_alone_forbid(report)) return report;
+  const fs::path rules = home_folder() / "rules" / (report.workload + ".json");
+  for (std::string* command : {&campaign.baseline, &campaign.candidate, &campaign.anchor}) {
+    if (command->find("--rules") != std::string::npos) return report;
+    if (!command->empty()) *command += " --rules " + shell_word(rules.string());
+  }
+  hooks.say("the sides' rules differ: both run under " + printable(rules.string()));
+  begin_anew(campaign.out);
+  try {
+    GateReport again = measure_in_turns(campaign, how, hooks);
+    again.notes.push_back("the sides' rules differ: both ran under " + printable(rules.string()));
+    return again;
+  } catch (const NeverBegan& why) {
+    report.notes.push_back(
+        fmt::format("not both sides can run under {}: {} {}; --accept-rules begins a new baseline",
+                    printable(rules.string()), why.what_failed(), why.why()));
+    return report;
+  }
+}
+
+}  // namespace harness

@@ -1,0 +1,109 @@
+#include "harness/gate/nights.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "harness/base/error.hpp"
+#include "harness/base/text.hpp"
+
+namespace harness {
+namespace {
+
+constexpr double kMinute = 60;
+
+std::size_t measured_in(const Night& night) { return night.ended.value_or(night.clusters); }
+
+}  // namespace
+
+Nights::Nights(PlannedCampaign campaign, std::filesystem::path folder, const GateOptions& options)
+    : campaign_(std::move(campaign)), folder_(std::move(folder)), options_(options) {
+  write_plan(folder_, campaign_);
+}
+
+void Nights::add(const ClusterRecord& record, bool earlier) {
+  double starts = 0;
+  for (const SideTurns& side : record.sides) starts += side.start_seconds;
+  cost_.sides = record.sides.size();
+  cost_.start_seconds =
+      (starts + campaign_.pause_seconds) / static_cast<double>(record.sides.size());
+  cost_.round_seconds = std::max(0.0, record.seconds - starts) /
+                        static_cast<double>(std::max<std::size_t>(record.sides[0].turns.size(), 1));
+  last_seconds_ = record.seconds;
+  done_ = record.cluster;
+  if (earlier && done_ > before_last_night()) earlier_ += record.seconds;
+}
+
+void Nights::begin(double budget_seconds, std::size_t metrics) {
+  // A later night adds to what is there.
+  const std::size_t fewest =
+      planned() ? campaign_.plan.block : fewest_clusters(metrics, campaign_.plan, options_);
+  const ClusterPlan plan =
+      plan_clusters(budget_seconds, cost_, fewest, options_.most_clusters, campaign_.plan.block);
+  if (plan.clusters == 0) {
+    throw Error(fmt::format("--budget {:g}", budget_seconds / kMinute),
+                fmt::format("a cluster takes {}, and no fewer than {} can tell",
+                            format_time_left(last_seconds_), fewest),
+                fmt::format("--budget {:.0f} would do", std::ceil(plan.seconds / kMinute)));
+  }
+  if (planned()) earlier_ = 0;
+  campaign_.rounds = static_cast<std::int64_t>(plan.rounds);
+  campaign_.plan.nights.push_back({plan.clusters, std::nullopt});
+  expected_ = plan.seconds;
+  write_plan(folder_, campaign_);
+}
+
+bool Nights::time_for_another(double budget_seconds) const {
+  return elapsed() + each() <= budget_seconds;
+}
+
+void Nights::end_early() {
+  campaign_.plan.nights.back().ended = static_cast<std::size_t>(done_ - before_last_night());
+  write_plan(folder_, campaign_);
+}
+
+GatePlan Nights::plan() const {
+  GatePlan plan = campaign_.plan;
+  if (plan.nights.empty()) plan.nights = {{options_.most_clusters, std::nullopt}};
+  return plan;
+}
+
+std::int64_t Nights::rounds() const {
+  return campaign_.rounds > 0 ? campaign_.rounds
+                              : static_cast<std::int64_t>(ClusterCost{}.least_rounds);
+}
+
+std::int64_t Nights::planned_clusters() const {
+  return before_last_night() + static_cast<std::int64_t>(plan().nights.back().clusters);
+}
+
+double Nights::seconds_until(std::size_t clusters) const {
+  return std::max(0.0, static_cast<double>(clusters) - static_cast<double>(done_)) * each();
+}
+
+std::string Nights::sentence() const {
+  return fmt::format(
+      "{} of {} each, about {}",
+      format_count(static_cast<long long>(campaign_.plan.nights.back().clusters), "cluster"),
+      format_count(campaign_.rounds, "round"), format_time_left(expected_));
+}
+
+std::int64_t Nights::before_last_night() const {
+  std::size_t clusters = 0;
+  for (const Night& night : campaign_.plan.nights) clusters += measured_in(night);
+  if (planned()) clusters -= measured_in(campaign_.plan.nights.back());
+  return static_cast<std::int64_t>(clusters);
+}
+
+double Nights::elapsed() const {
+  return earlier_ +
+         std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+double Nights::each() const {
+  return elapsed() / static_cast<double>(std::max<std::int64_t>(done_ - before_last_night(), 1));
+}
+
+}  // namespace harness

@@ -1,0 +1,63 @@
+// The nights of a campaign in lockstep: how many clusters each has, and whether there is time.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "harness/gate/decision.hpp"
+#include "harness/gate/plan.hpp"
+#include "harness/gate/plan_file.hpp"
+#include "harness/lockstep/cluster.hpp"
+
+namespace harness {
+
+/// Keeps plan.jsonl in the campaign's folder.
+class Nights {
+ public:
+  /// Time counts from here on. `campaign` may have nights already.
+  Nights(PlannedCampaign campaign, std::filesystem::path folder, const GateOptions& options);
+
+  /// A cluster that was measured, now or (`earlier`) by a process before.
+  void add(const ClusterRecord& record, bool earlier);
+  /// The next night, frozen before its first look, from its budget and what the last cluster cost.
+  /// `metrics`: how many are tested. Throws Error for a budget that is too small for a verdict.
+  /// Precondition: a cluster was added.
+  void begin(double budget_seconds, std::size_t metrics);
+  bool time_for_another(double budget_seconds) const;
+  /// The night ends here for want of time.
+  void end_early();
+
+  const PlannedCampaign& campaign() const { return campaign_; }
+  bool planned() const { return !campaign_.plan.nights.empty(); }
+  /// What is planned; before that as much as the rules allow, so that nothing is looked at early.
+  GatePlan plan() const;
+  /// Of a cluster.
+  std::int64_t rounds() const;
+  /// Clusters, all measured ones and those that all nights so far plan.
+  std::int64_t done() const { return done_; }
+  std::int64_t planned_clusters() const;
+  /// Seconds until so many clusters are done, by what those of this night took.
+  double seconds_until(std::size_t clusters) const;
+  /// "40 clusters of 12 rounds each, about 9 min".
+  std::string sentence() const;
+
+ private:
+  std::int64_t before_last_night() const;
+  double elapsed() const;
+  double each() const;
+
+  PlannedCampaign campaign_;
+  std::filesystem::path folder_;
+  GateOptions options_;
+  ClusterCost cost_{};
+  double last_seconds_ = 0;  ///< of the last cluster
+  double earlier_ = 0;       ///< seconds of this night's clusters that a process before measured
+  double expected_ = 0;      ///< of the plan
+  std::int64_t done_ = 0;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace harness

@@ -1,0 +1,121 @@
+#include "harness/gate/plan_file.hpp"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "harness/base/error.hpp"
+#include "harness/base/files.hpp"
+#include "harness/base/json_reader.hpp"
+#include "harness/base/text.hpp"
+
+namespace harness {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+constexpr const char* kName = "plan.jsonl";
+constexpr std::size_t kLargestFile = 1 << 20;
+constexpr std::size_t kMostClusters = 1'000'000;
+constexpr std::size_t kMostNights = 1000;
+
+struct NoPlan {};
+
+/// A whole number up to kMostClusters.
+std::size_t count_from(const json& value) {
+  if (!value.is_number_unsigned() || value.get<std::size_t>() > kMostClusters) throw NoPlan();
+  return value.get<std::size_t>();
+}
+
+Night night_from(const json& object) {
+  Night night{count_from(object.at("clusters")), std::nullopt};
+  if (object.contains("ended")) night.ended = count_from(object.at("ended"));
+  if (night.ended.value_or(0) > night.clusters) throw NoPlan();
+  return night;
+}
+
+std::optional<double> budget_from(const json& document, const char* key) {
+  if (!document.contains(key)) return std::nullopt;
+  const double seconds = document.at(key);
+  if (!(seconds >= 0) || !std::isfinite(seconds)) throw NoPlan();
+  return seconds;
+}
+
+json to_json(const Night& night) {
+  json object = {{"clusters", night.clusters}};
+  if (night.ended) object["ended"] = *night.ended;
+  return object;
+}
+
+PlannedCampaign campaign_from(const json& document) {
+  PlannedCampaign campaign;
+  campaign.id = document.at("campaign");
+  campaign.baseline = document.value("baseline", "");
+  campaign.candidate = document.value("candidate", "");
+  campaign.anchor = document.value("anchor", "");
+  campaign.whole = document.value("whole", false);
+  campaign.trained_baseline = document.value("trained_baseline", "");
+  campaign.trained_candidate = document.value("trained_candidate", "");
+  campaign.rules_sha256 = document.value("rules_sha256", "");
+  campaign.pause_seconds = document.value("pause_seconds", 0.0);
+  campaign.rounds = static_cast<std::int64_t>(count_from(document.value("rounds", json(0U))));
+  campaign.plan.pooled = document.value("pooled", false);
+  campaign.budget_seconds = budget_from(document, "budget_seconds");
+  campaign.convergence_budget_seconds = budget_from(document, "convergence_budget_seconds");
+  if (!(campaign.pause_seconds >= 0) || !std::isfinite(campaign.pause_seconds)) throw NoPlan();
+  if (!document.contains("nights")) {  // a file of before campaigns had several
+    campaign.plan.nights = {night_from(document)};
+    return campaign;
+  }
+  const json& nights = document.at("nights");
+  if (!nights.is_array() || nights.size() > kMostNights) throw NoPlan();
+  for (const json& night : nights) campaign.plan.nights.push_back(night_from(night));
+  if (campaign.plan.nights.size() > 1 && !campaign.plan.pooled) throw NoPlan();
+  return campaign;
+}
+
+}  // namespace
+
+void write_plan(const fs::path& folder, const PlannedCampaign& campaign) {
+  json nights = json::array();
+  for (const Night& night : campaign.plan.nights) nights.push_back(to_json(night));
+  json line = {{"campaign", campaign.id},
+               {"baseline", campaign.baseline},
+               {"candidate", campaign.candidate},
+               {"anchor", campaign.anchor},
+               {"whole", campaign.whole},
+               {"trained_baseline", campaign.trained_baseline},
+               {"trained_candidate", campaign.trained_candidate},
+               {"rules_sha256", campaign.rules_sha256},
+               {"pause_seconds", campaign.pause_seconds},
+               {"rounds", campaign.rounds},
+               {"pooled", campaign.plan.pooled},
+               {"nights", nights}};
+  if (campaign.budget_seconds) line["budget_seconds"] = *campaign.budget_seconds;
+  if (campaign.convergence_budget_seconds) {
+    line["convergence_budget_seconds"] = *campaign.convergence_budget_seconds;
+  }
+  write_file_atomically(folder / kName,
+                        line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
+}
+
+std::optional<PlannedCampaign> read_plan(const fs::path& folder) {
+  const fs::path path = folder / kName;
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) return std::nullopt;
+  const json document = parse_json(read_file(path, kLargestFile), path.string());
+  const auto refuse = [&]() {
+    throw Error(printable(path.string()), "is not the plan of a campaign",
+                "take it away: the pairs there then count as planned");
+  };
+  try {
+    return campaign_from(document);
+  } catch (const NoPlan&) {
+    refuse();
+  } catch (const json::exception&) {
+    refuse();
+  }
+  return std::nullopt;
+}
+
+}  // namespace harness

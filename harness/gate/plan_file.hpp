@@ -1,0 +1,40 @@
+// What a campaign is and how many clusters it planned, kept beside its results: so that it can be
+// judged again, and goes on after a stop.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "harness/gate/plan.hpp"
+
+namespace harness {
+
+struct PlannedCampaign {
+  std::string id{};
+  std::string baseline{};  ///< commands; empty in files of before they were kept
+  std::string candidate{};
+  std::string anchor{};  ///< empty: there is none
+  bool whole = false;    ///< runs whole commands, not sides in lockstep
+  /// Behind it come whole trainings of these commands, in the folder "convergence".
+  std::string trained_baseline{};
+  std::string trained_candidate{};
+  /// rules/gate.json, by which it is judged.
+  std::string rules_sha256{};
+  double pause_seconds = 0;  ///< before each start
+  /// Empty: nobody gave one.
+  std::optional<double> budget_seconds{};
+  std::optional<double> convergence_budget_seconds{};
+  std::int64_t rounds = 0;  ///< of a cluster; 0: not planned yet
+  /// Without nights: not planned yet.
+  GatePlan plan{{}, GatePlan{}.block, false};
+};
+
+/// Writes plan.jsonl, one line, into the campaign's folder, over what is there. Throws Error.
+void write_plan(const std::filesystem::path& folder, const PlannedCampaign& campaign);
+
+/// The plan in a folder; nothing where there is none. Throws Error for a file that is no plan.
+std::optional<PlannedCampaign> read_plan(const std::filesystem::path& folder);
+
+}  // namespace harness

@@ -1,0 +1,51 @@
+#include "harness/gate/verdict_file.hpp"
+
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+
+#include "harness/base/error.hpp"
+#include "harness/base/files.hpp"
+#include "harness/base/json_reader.hpp"
+#include "harness/base/text.hpp"
+#include "harness/gate/report_json.hpp"
+#include "harness/lockstep/cluster_json.hpp"
+
+namespace harness {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Ten thousand pairs of a dozen metrics take 2.4 MB.
+constexpr std::size_t kLargestFile = std::size_t{16} << 20;
+
+[[noreturn]] void refuse(const fs::path& path, const std::string& why) {
+  throw Error(printable(path.string()), "is not the verdict of a campaign: " + printable(why),
+              "take it away: what was measured stays");
+}
+
+}  // namespace
+
+void write_verdict(const fs::path& folder, const GateReport& report) {
+  write_file_atomically(folder / kVerdictFile, line_of(to_json(report, false)) + "\n");
+}
+
+void forget_verdict(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  std::filesystem::remove(folder / kVerdictFile, ignored);
+}
+
+std::optional<GateReport> read_verdict(const fs::path& folder) {
+  const fs::path path = folder / kVerdictFile;
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) return std::nullopt;
+  try {
+    return gate_report_from_json(parse_json(read_file(path, kLargestFile), path.string()));
+  } catch (const nlohmann::json::exception& error) {
+    refuse(path, error.what());
+  } catch (const std::invalid_argument& error) {
+    refuse(path, error.what());
+  }
+}
+
+}  // namespace harness

@@ -1,0 +1,24 @@
+// The verdict of a campaign, kept beside what was measured.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "harness/gate/report.hpp"
+
+namespace harness {
+
+/// Its name in the campaign's folder.
+inline constexpr const char* kVerdictFile = "verdict.jsonl";
+
+/// Writes it, one line, over what is there. Throws Error.
+void write_verdict(const std::filesystem::path& folder, const GateReport& report);
+
+/// A campaign that goes on has none.
+void forget_verdict(const std::filesystem::path& folder);
+
+/// What write_verdict() wrote; nothing where the folder has none: the campaign did not come to its
+/// end. Throws Error for a file that is no verdict.
+std::optional<GateReport> read_verdict(const std::filesystem::path& folder);
+
+}  // namespace harness

@@ -1,0 +1,176 @@
+#include "harness/lockstep/cluster.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <thread>
+#include <utility>
+
+#include "harness/base/text.hpp"
+#include "harness/lockstep/order.hpp"
+#include "harness/lockstep/shell_command.hpp"
+#include "harness/stats/stats.hpp"
+
+namespace harness {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+
+// Threads of OpenMP spin for some milliseconds behind a parallel region before they sleep; the next
+// side must not share its processors with them.
+constexpr std::chrono::milliseconds kRest{20};
+constexpr double kMostClockShare = 0.02;
+constexpr double kMostClockSeconds = 1e-3;
+constexpr double kMostIdleShare = 0.05;
+constexpr double kLeastIdleSeconds = 0.2;  // the kernel counts in ticks of 10 ms
+
+double seconds_since(Steady::time_point start) {
+  return std::chrono::duration<double>(Steady::now() - start).count();
+}
+
+double sum_of(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+class Cluster {
+ public:
+  Cluster(const std::vector<SideCommand>& commands, const LockstepPlan& plan, std::int64_t cluster,
+          const TurnDone& turn_done)
+      : commands_(commands), plan_(plan), turn_done_(turn_done) {
+    record_.cluster = cluster;
+    for (const SideCommand& command : commands) record_.sides.push_back({.name = command.name});
+    processes_.resize(commands.size());
+    slept_.resize(commands.size());
+  }
+
+  ClusterRecord run() {
+    const auto start = Steady::now();
+    try {
+      for (const std::size_t i : order_of(1)) start_side(i);
+      for (std::int64_t round = 1; round <= plan_.rounds && go_on_; ++round) run_round(round);
+      for (std::size_t i = 0; i < commands_.size() && go_on_; ++i) end_side(i);
+    } catch (const SideFailure& failure) {
+      record_.failed = record_.sides[current_].name;
+      record_.failure = failure.what();
+    }
+    processes_.clear();
+    record_.seconds = seconds_since(start);
+    return std::move(record_);
+  }
+
+ private:
+  /// Each cluster begins with another row of the square, so that a cluster's first places go round.
+  std::vector<std::size_t> order_of(std::int64_t round) const {
+    return balanced_order(round + record_.cluster - 1, commands_.size());
+  }
+
+  // One after the other: the start-up is measured, too.
+  void start_side(std::size_t i) {
+    current_ = i;
+    SideCommand command = commands_[i];
+    command.environment.push_back(environment_padding());
+    processes_[i] = std::make_unique<ResidentSide>(command, plan_.patience);
+    record_.sides[i].hello = processes_[i]->await_hello();
+    record_.sides[i].start_seconds = processes_[i]->start_seconds();
+    std::this_thread::sleep_for(kRest);
+    falls_asleep(i);
+  }
+
+  void run_round(std::int64_t round) {
+    std::int64_t place = 0;
+    for (const std::size_t i : order_of(round)) {
+      take_turn(i, round, ++place);
+      if (!go_on_) return;
+    }
+  }
+
+  void take_turn(std::size_t i, std::int64_t round, std::int64_t place) {
+    current_ = i;
+    SideTurns& side = record_.sides[i];
+    wakes_up(i);
+    if (side.hello.settle > 0) processes_[i]->step(side.hello.settle);
+    side.turns.push_back({round, place, processes_[i]->step(plan_.steps_per_turn)});
+    std::this_thread::sleep_for(kRest);
+    falls_asleep(i);
+    if (turn_done_) turn_done_(i, side.turns.back());
+    go_on_ = !side.turns.back().timed.answer.diverged();
+  }
+
+  void end_side(std::size_t i) {
+    current_ = i;
+    if (plan_.evaluate) record_.sides[i].quality = processes_[i]->evaluate();
+    record_.sides[i].exit_code = processes_[i]->finish();
+  }
+
+  void falls_asleep(std::size_t i) { slept_[i] = {processes_[i]->cpu_seconds(), Steady::now()}; }
+
+  void wakes_up(std::size_t i) {
+    SideTurns& side = record_.sides[i];
+    side.idle_cpu_seconds += processes_[i]->cpu_seconds() - slept_[i].cpu_seconds;
+    side.idle_seconds += seconds_since(slept_[i].since);
+  }
+
+  struct Sleep {
+    double cpu_seconds = 0;
+    Steady::time_point since{};
+  };
+
+  const std::vector<SideCommand>& commands_;
+  const LockstepPlan& plan_;
+  const TurnDone& turn_done_;
+  ClusterRecord record_{};
+  std::vector<std::unique_ptr<ResidentSide>> processes_{};
+  std::vector<Sleep> slept_{};
+  std::size_t current_ = 0;
+  bool go_on_ = true;
+};
+
+}  // namespace
+
+ClusterRecord run_cluster(const std::vector<SideCommand>& sides, const LockstepPlan& plan,
+                          std::int64_t cluster, const TurnDone& turn_done) {
+  return Cluster(sides, plan, cluster, turn_done).run();
+}
+
+double untold_seconds(const TimedAnswer& timed) {
+  const double untold = timed.parent_seconds - sum_of(timed.answer.seconds);
+  return untold > 0 ? std::max(0.0, untold - timed.waited_seconds) : untold;
+}
+
+std::string clock_trouble(const SideTurns& side) {
+  std::vector<double> theirs;
+  std::vector<double> ours;
+  for (const LockstepTurn& turn : side.turns) {
+    theirs.push_back(sum_of(turn.timed.answer.seconds));
+    ours.push_back(theirs.back() + untold_seconds(turn.timed));
+  }
+  if (theirs.empty()) return {};
+  const double told = median(theirs);
+  const double seen = median(ours);
+  const double apart = std::abs(seen - told);
+  if (apart <= kMostClockSeconds || apart <= kMostClockShare * seen) return {};
+  return fmt::format("says that a turn takes {}, which takes {} by our clock",
+                     format_quantity(told, "s"), format_quantity(seen, "s"));
+}
+
+std::string sleep_trouble(const SideTurns& side) {
+  if (side.idle_cpu_seconds < kLeastIdleSeconds ||
+      side.idle_cpu_seconds < kMostIdleShare * side.idle_seconds) {
+    return {};
+  }
+  return fmt::format("took {} of processor time in the {} of the others' turns",
+                     format_quantity(side.idle_cpu_seconds, "s"),
+                     format_quantity(side.idle_seconds, "s"));
+}
+
+std::string bad_end(const SideTurns& side) {
+  constexpr int kInvalidResult = 3;
+  if (side.exit_code == 0 || side.exit_code == kInvalidResult) return {};
+  return fmt::format("ended with exit code {}", side.exit_code);
+}
+
+}  // namespace harness

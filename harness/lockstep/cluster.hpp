@@ -1,0 +1,74 @@
+// Sides that are started anew, step in turn, and end: one cluster, the independent unit of every
+// interval, since memory layout and much else differ from process to process.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/lockstep/side.hpp"
+
+namespace harness {
+
+struct LockstepPlan {
+  std::int64_t rounds = 20;
+  std::int64_t steps_per_turn = 1;
+  bool evaluate = false;  ///< each side, behind the last round
+  SidePatience patience{};
+};
+
+struct LockstepTurn {
+  std::int64_t round = 0;  ///< 1-based
+  std::int64_t place = 0;  ///< in its round, 1-based
+  TimedAnswer timed{};
+};
+
+struct SideTurns {
+  std::string name{};
+  SideHello hello{};
+  double start_seconds = 0;  ///< from its start until it was ready
+  std::vector<LockstepTurn> turns{};
+  double idle_cpu_seconds = 0;  ///< processor time it took while others had their turns,
+  double idle_seconds = 0;      ///< and how long these were
+  std::optional<Quality> quality{};
+  int exit_code = 0;
+};
+
+struct ClusterRecord {
+  std::int64_t cluster = 0;  ///< 1-based
+  double seconds = 0;        ///< from the first start to the last end
+  std::vector<SideTurns> sides{};
+  std::string failed{};   ///< the name of the side that failed; empty: none did
+  std::string failure{};  ///< why
+};
+
+using TurnDone = std::function<void(std::size_t side, const LockstepTurn& turn)>;
+
+/// Runs the cluster of that number. `cluster` decides which side is started, and steps, first. A
+/// side that fails, or diverges, ends it; what was measured until then is in the record. Throws
+/// Interrupted, and Error where a side cannot be started. `turn_done` is called after each turn of
+/// the side with that index; what it throws ends the cluster and is thrown on.
+ClusterRecord run_cluster(const std::vector<SideCommand>& sides, const LockstepPlan& plan,
+                          std::int64_t cluster, const TurnDone& turn_done = {});
+
+/// How much longer a turn took by our clock than the side says, less what anybody waited for a
+/// processor: on a busy machine the way of an order and its answer takes long, and that is neither
+/// side's doing. Below 0: it says more than it took.
+double untold_seconds(const TimedAnswer& timed);
+
+/// What makes a side's times doubtful in this cluster, empty for nothing: its clock and ours differ
+/// in the median of its turns by more than 2 % and 1 ms.
+std::string clock_trouble(const SideTurns& side);
+/// The same for a side that did not sleep while others had their turns: by more than 5 % of a
+/// processor.
+std::string sleep_trouble(const SideTurns& side);
+
+/// Why a side's end is no good one, empty for nothing: it ends with 0, or with 3 where its result
+/// is invalid and says why.
+std::string bad_end(const SideTurns& side);
+
+}  // namespace harness

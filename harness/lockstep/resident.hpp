@@ -1,0 +1,41 @@
+// This process as a resident side: it steps when its parent says so (docs/lockstep.md).
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "harness/lockstep/line_channel.hpp"
+#include "harness/lockstep/protocol.hpp"
+#include "harness/scenario/orders.hpp"
+
+namespace harness {
+
+/// Hears orders on standard input, and answers on what standard output was before: whatever else
+/// prints there goes to standard error from now on.
+class Resident : public StepOrders {
+ public:
+  /// Throws Error where there are no such streams.
+  explicit Resident(SideHello hello);
+
+  /// Answers an evaluation before (says hello, the first time) and waits.
+  StepOrder next() override;
+  void step(const StepRecord& record) override;
+  void evaluated(const Quality& quality, const EvaluationPoint& at) override;
+
+  /// Answers what is not answered yet, with `trouble` where the run failed; a loss that is not
+  /// finite was told with its step.
+  void end(const std::string& trouble) override;
+
+ private:
+  void answer();
+
+  SideHello hello_;
+  LineChannel channel_;
+  bool greeted_ = false;
+  std::optional<StepOrder> order_{};  ///< not answered yet
+  TurnAnswer steps_{};                ///< of it, so far
+  bool diverged_ = false;
+  std::optional<Quality> quality_{};
+};
+
+}  // namespace harness

@@ -1,0 +1,178 @@
+#include "harness/lockstep/side.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+
+#include "harness/base/error.hpp"
+#include "harness/base/text.hpp"
+#include "harness/lockstep/shell_command.hpp"
+#include "harness/system/interrupt.hpp"
+#include "harness/system/process_time.hpp"
+
+namespace harness {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+
+constexpr double kTickSeconds = 0.5;    // a stop that is asked for is seen so much later at most
+constexpr double kLastWords = 2;        // for a side that closed its output to end by itself
+constexpr double kFinishSeconds = 300;  // to write a result
+
+double seconds_since(Steady::time_point start) {
+  return std::chrono::duration<double>(Steady::now() - start).count();
+}
+
+/// A pipe whose ends no child inherits.
+std::array<int, 2> make_pipe() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw Error("a pipe", std::strerror(errno));
+  return ends;
+}
+
+}  // namespace
+
+ResidentSide::ResidentSide(const SideCommand& side, SidePatience patience)
+    : side_(side), patience_(patience) {
+  const std::array<int, 2> orders = make_pipe();
+  const std::array<int, 2> answers = make_pipe();
+  channel_.emplace(answers[0], orders[1]);
+  // The side's ends are its own: ours would keep them open behind its death.
+  const auto close_theirs = [&] {
+    ::close(orders[0]);
+    ::close(answers[1]);
+  };
+  try {
+    process_ =
+        start_shell_command(side.command, side.environment, side.log, {orders[0], answers[1]});
+  } catch (...) {
+    close_theirs();
+    throw;
+  }
+  close_theirs();
+}
+
+const SideHello& ResidentSide::await_hello() {
+  const auto start = Steady::now();
+  const std::string line = line_within(patience_.start, "being ready");
+  start_seconds_ = seconds_since(start);
+  try {
+    hello_ = parse_hello(line);
+  } catch (const ProtocolError& error) {
+    fail(error.what());
+  }
+  return hello_;
+}
+
+TimedAnswer ResidentSide::step(std::int64_t count) {
+  const double expected = patience_.times_slowest * slowest_ * static_cast<double>(count);
+  // Of those that work within the command nobody asks: its first process is the one that answers.
+  const auto waited = [&] { return own_processor_wait() + processor_wait(process_->id()); };
+  const double waited_before = waited();
+  const auto start = Steady::now();
+  // Of the first one nothing is known but that its start had so long.
+  const double limit = slowest_ > 0 ? std::max(patience_.answer, expected) : patience_.start;
+  const std::string line = ask({OrderKind::kStep, count}, limit);
+  TimedAnswer timed;
+  timed.parent_seconds = seconds_since(start);
+  timed.waited_seconds = std::max(0.0, waited() - waited_before);
+  try {
+    timed.answer = parse_answer(line, count);
+  } catch (const ProtocolError& error) {
+    fail(error.what());
+  }
+  // What it tells may not buy it more patience than it took.
+  for (const double seconds : timed.answer.seconds) {
+    slowest_ = std::max(slowest_, std::min(seconds, timed.parent_seconds));
+  }
+  return timed;
+}
+
+std::optional<Quality> ResidentSide::evaluate() {
+  const std::string line = ask({OrderKind::kEvaluate, 0}, patience_.start);
+  try {
+    return parse_quality(line);
+  } catch (const ProtocolError& error) {
+    fail(error.what());
+  }
+}
+
+int ResidentSide::finish() {
+  try {
+    channel_->send(order_line({OrderKind::kFinish, 0}));
+  } catch (const ProtocolError&) {
+    // It has ended already, which is what is asked of it.
+  }
+  const auto start = Steady::now();
+  while (seconds_since(start) < kFinishSeconds) {
+    if (const auto end = process_->ended_within(kTickSeconds)) return end->exit_code();
+    if (interrupt_requested()) throw Interrupted();
+  }
+  fail(fmt::format("did not end within {}", format_time_left(kFinishSeconds)));
+}
+
+double ResidentSide::cpu_seconds() const { return session_cpu_seconds(process_->id()); }
+
+std::string ResidentSide::ask(const StepOrder& order, double limit) {
+  if (channel_->has_more()) {
+    std::string more = "its output ended";
+    try {
+      more = "it speaks without being asked: '" +
+             printable(channel_->line_within(0).value_or("half a line"), 80) + "'";
+    } catch (const ProtocolError& error) {
+      more = error.what();
+    }
+    fail(more);
+  }
+  try {
+    channel_->send(order_line(order));
+  } catch (const ProtocolError& error) {
+    fail(error.what());
+  }
+  return line_within(limit, "an answer");
+}
+
+std::string ResidentSide::line_within(double limit, const std::string& for_what) {
+  const auto start = Steady::now();
+  while (true) {
+    if (interrupt_requested()) throw Interrupted();
+    const double left = limit - seconds_since(start);
+    if (left <= 0) fail(fmt::format("hangs: {} without {}", format_time_left(limit), for_what));
+    try {
+      // Who has ended says nothing more, even where somebody it left behind holds the pipe.
+      const bool ended = process_->ended_within(0).has_value();
+      if (auto line = channel_->line_within(std::min(left, kTickSeconds))) return *line;
+      if (ended) fail("is gone");
+    } catch (const ProtocolError& error) {
+      fail(error.what());
+    }
+  }
+}
+
+void ResidentSide::fail(const std::string& why) {
+  const auto end = process_->ended_within(kLastWords);
+  if (end) throw SideFailure(fmt::format("{}; it {}", why, how_it_ended(*end)));
+  throw SideFailure(why);
+}
+
+std::string ResidentSide::how_it_ended(const KeptRun& end) const {
+  if (end.start_errno != 0) {
+    return std::string("could not be started: ") + std::strerror(end.start_errno);
+  }
+  const std::string how =
+      WIFEXITED(end.status)
+          ? fmt::format("ended with exit code {}", WEXITSTATUS(end.status))
+          : fmt::format(
+                "was ended by signal {} (9 is what a machine sends that runs out of memory)",
+                WTERMSIG(end.status));
+  return fmt::format("{}, and said: {}", how, last_line(side_.log));
+}
+
+}  // namespace harness

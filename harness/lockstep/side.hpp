@@ -1,0 +1,79 @@
+// Another process as a resident side, seen by its parent (docs/lockstep.md).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/lockstep/keeper.hpp"
+#include "harness/lockstep/line_channel.hpp"
+#include "harness/lockstep/protocol.hpp"
+
+namespace harness {
+
+struct SideCommand {
+  std::string name{};
+  std::string command{};                                           ///< for /bin/sh
+  std::vector<std::pair<std::string, std::string>> environment{};  ///< on top of ours
+  std::filesystem::path log{};  ///< a new file for what it prints to standard error
+};
+
+/// How long a side is waited for, in seconds.
+struct SidePatience {
+  double start = 1800;        ///< until it is prepared and warmed up
+  double answer = 60;         ///< at least, for an answer
+  double times_slowest = 20;  ///< and so many times as long as its slowest step took so far
+};
+
+/// A side that died, hangs, or answers nonsense; what() says which, without its name.
+class SideFailure : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+struct TimedAnswer {
+  TurnAnswer answer{};
+  double parent_seconds = 0;  ///< from the order to the answer, by this process's clock
+  /// Of them: at most so long somebody waited for a processor that others had.
+  double waited_seconds = 0;
+};
+
+/// Its process ends with this object at the latest.
+class ResidentSide {
+ public:
+  /// Starts it. Throws Error where that is not possible.
+  explicit ResidentSide(const SideCommand& side, SidePatience patience = {});
+
+  // All throw SideFailure, and Interrupted when asked to stop.
+  const SideHello& await_hello();
+  TimedAnswer step(std::int64_t count);
+  std::optional<Quality> evaluate();
+  /// Lets it end by itself; returns its exit code.
+  int finish();
+
+  /// From its start to its hello.
+  double start_seconds() const { return start_seconds_; }
+  /// Processor time so far.
+  double cpu_seconds() const;
+
+ private:
+  std::string ask(const StepOrder& order, double limit);
+  std::string line_within(double limit, const std::string& for_what);
+  [[noreturn]] void fail(const std::string& why);
+  std::string how_it_ended(const KeptRun& end) const;
+
+  SideCommand side_;
+  SidePatience patience_;
+  std::optional<LineChannel> channel_{};
+  std::unique_ptr<KeptProcess> process_{};
+  SideHello hello_{};
+  double start_seconds_ = 0;
+  double slowest_ = 0;
+};
+
+}  // namespace harness

@@ -1,0 +1,18 @@
+// What processes have used of the processors, and how long they waited for one.
+#pragma once
+
+#include <sys/types.h>
+
+namespace harness {
+
+/// Seconds of processor time, user and kernel, of all processes in the session of `leader` that
+/// are alive, with the children they have waited for. 0 where nothing can be read.
+double session_cpu_seconds(pid_t leader);
+
+/// For how many seconds in all the main thread of `process` had work to do while others had the
+/// processors. 0 where nothing can be read.
+double processor_wait(pid_t process);
+/// The same of the calling thread.
+double own_processor_wait();
+
+}  // namespace harness

@@ -1,0 +1,144 @@
+// End to end: a campaign that was stopped goes on, and one that cannot tell gets another night.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "harness/base/files.hpp"
+#include "tests/support/files_of_runs.hpp"
+#include "tests/support/process.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+using namespace harness;  // NOLINT(google-build-using-namespace)
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+/// A side in lockstep that tells a time; it counts its starts in `starts`.
+std::string told(const std::string& seconds) {
+  return R"(echo start >>starts; echo '{"lockstep":1,"name":"told","unit":"step"}'; )"
+         R"(while read -r line; do case $line in *finish*) exit 0;; )"
+         R"(*evaluate*) echo '{"quality":null}';; *) echo '{"seconds":[)" +
+         seconds + R"(]}';; esac; done)";
+}
+
+std::vector<std::string> lockstep_gate(const std::string& baseline, const std::string& candidate,
+                                       std::vector<std::string> more = {}) {
+  more.insert(more.begin(), {"gate", "--lockstep", "--ab-base", baseline, "--ab-cand", candidate,
+                             "--out", "campaign", "--pairs", "20", "--format", "json"});
+  return more;
+}
+
+Outcome resume(const fs::path& folder, std::vector<std::string> more = {}) {
+  more.insert(more.begin(), {"gate", "--resume", "campaign", "--format", "json"});
+  return run_harness(more, {}, folder);
+}
+
+std::size_t starts_in(const fs::path& folder) {
+  const std::string text = read_file(folder / "starts", 1 << 20);
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+/// The clusters in a campaign's file, each number once.
+std::set<int> clusters_in(const fs::path& folder) {
+  std::set<int> clusters;
+  for (const json& object : lines_of(folder / "campaign" / "campaign.jsonl")) {
+    if (object.contains("cluster")) CHECK(clusters.insert(object.at("cluster").get<int>()).second);
+  }
+  return clusters;
+}
+
+}  // namespace
+
+TEST_CASE("a campaign in lockstep goes on where it was killed", "[gate][lockstep][resume][cli]") {
+  const TemporaryFolder folder;
+  Process process(lockstep_gate(told("0.001"), told("0.001")), {}, folder.path());
+  const fs::path file = folder / "campaign" / "campaign.jsonl";
+  wait_until([&] { return fs::exists(file) && lines_of(file).size() >= 4; });
+  check_one_error(resume(folder.path()), 1, "another gate is at work");
+  process.signal(SIGKILL);
+  process.wait();
+  const std::set<int> before = clusters_in(folder.path());
+  // As a kill in the middle of a line would leave it.
+  std::ofstream(file, std::ios::app) << R"({"cluster":9,"sides":)";
+  const Outcome outcome = resume(folder.path());
+  CAPTURE(outcome.out, outcome.err);
+  CHECK(outcome.code == 0);
+  const std::set<int> after = clusters_in(folder.path());
+  CHECK(after.size() > before.size());
+  CHECK(*after.rbegin() == static_cast<int>(after.size()));
+  CHECK(json::parse(outcome.out).at("rows").at(0).at("verdict") == "same");
+  // One that has ended tells its verdict again and measures nothing.
+  const std::size_t starts = starts_in(folder.path());
+  CHECK(resume(folder.path()).code == 0);
+  CHECK(starts_in(folder.path()) == starts);
+
+  check_one_error(
+      run_harness({"gate", "--resume", "campaign", "--ab-base", "x"}, {}, folder.path()), 1,
+      "--ab-base: is as the campaign began");
+  const std::string text = read_file(file, 1 << 24);
+  std::ofstream(file) << "{\"cluster\":1}\n";
+  check_one_error(resume(folder.path()), 1, "is no cluster");
+  std::ofstream(file) << text.substr(0, text.size() / 2) << "\n";
+  CHECK(resume(folder.path()).code == 1);
+  // Another program than the one that was begun with.
+  std::string other = text;
+  other.replace(other.rfind("\"told"), 5, "\"else");
+  std::ofstream(file) << other;
+  check_one_error(resume(folder.path()), 1, "start a new campaign");
+  // The rules have changed since.
+  std::ofstream(file) << text;
+  const fs::path plan = folder / "campaign" / "plan.jsonl";
+  json document = json::parse(read_file(plan, 1 << 20));
+  document["rules_sha256"] = "other";
+  std::ofstream(plan) << document.dump() << "\n";
+  check_one_error(resume(folder.path()), 1, "another rules/gate.json");
+}
+
+TEST_CASE("an inconclusive campaign gets another night if it was to be pooled",
+          "[gate][lockstep][resume][cli]") {
+  // Slower in every other start: the median may lie on either side of the margin.
+  const std::string candidate =
+      "echo >>own; s=0.001; [ $(($(wc -l <own) % 2)) = 0 ] && s=0.00103; " + told("'$s'");
+  const TemporaryFolder folder;
+  CHECK(run_harness(lockstep_gate(told("0.001"), candidate, {"--pool"}), {}, folder.path()).code ==
+        5);
+  const std::size_t first = clusters_in(folder.path()).size();
+  CHECK(resume(folder.path(), {"--pairs", "20"}).code == 5);
+  CHECK(clusters_in(folder.path()).size() == first + 20);
+}
+
+TEST_CASE("whole runs go on, too", "[gate][resume][cli]") {
+  const std::string run = harness_program() + " run --workload null --set step-ms=5";
+  for (const std::string& command : {std::string("sleep 0.03"), run}) {
+    CAPTURE(command);
+    const TemporaryFolder folder;
+    Process process({"gate", "--ab-base", command, "--ab-cand", command, "--whole", "--out",
+                     "campaign", "--pairs", "20", "--allow-debug"},
+                    {}, folder.path());
+    wait_until([&] { return fs::exists(folder / "campaign/candidate/004.txt"); });
+    // A run that is killed leaves samples and no result.
+    const int signal = command == run ? SIGKILL : SIGINT;
+    process.signal(signal);
+    CHECK(process.wait().code == (signal == SIGINT ? 2 : 128 + SIGKILL));
+    const Outcome outcome = resume(folder.path(), {"--allow-debug", "--on-inconclusive", "pass"});
+    CAPTURE(outcome.out, outcome.err);
+    CHECK((outcome.code == 0 || outcome.code == 4));
+    const json report = json::parse(outcome.out);
+    const auto pairs = report.at("rows").at(0).at("n").get<int>();
+    CHECK(pairs >= 5);
+    CHECK(fs::exists(folder / "campaign/candidate/005.txt"));
+  }
+}
+
+TEST_CASE("what is no campaign is not gone on with", "[gate][resume][cli]") {
+  const TemporaryFolder folder;
+  check_one_error(resume(folder.path()), 1, "campaign: holds no campaign to go on with");
+}

@@ -1,0 +1,96 @@
+// What a campaign in lockstep plans, and that it stands beside its results.
+#include "harness/gate/nights.hpp"
+
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "harness/base/error.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+using namespace harness;  // NOLINT(google-build-using-namespace)
+
+namespace {
+
+/// Two sides that take a second each to start, then a tenth of one for each of their turns.
+ClusterRecord cluster_of(std::int64_t number, std::size_t rounds) {
+  ClusterRecord record;
+  record.cluster = number;
+  record.seconds = 2 + 0.2 * static_cast<double>(rounds);
+  for (const char* name : {"baseline", "candidate"}) {
+    SideTurns side;
+    side.name = name;
+    side.start_seconds = 1;
+    side.turns.resize(rounds);
+    record.sides.push_back(std::move(side));
+  }
+  return record;
+}
+
+PlannedCampaign campaign(bool pooled) {
+  PlannedCampaign campaign;
+  campaign.id = "a";
+  campaign.plan.pooled = pooled;
+  return campaign;
+}
+
+}  // namespace
+
+TEST_CASE("a night is planned from its budget and what the last cluster cost", "[gate][plan]") {
+  const TemporaryFolder folder;
+  Nights nights(campaign(false), folder.path(), {});
+  CHECK_FALSE(nights.planned());
+  // Nothing is looked at before it is planned: as if all that the rules allow would come.
+  CHECK(nights.plan().nights.at(0).clusters == GateOptions{}.most_clusters);
+  CHECK(nights.rounds() == 10);
+  nights.add(cluster_of(1, 10), false);
+  nights.add(cluster_of(2, 10), false);
+  // 4 s a cluster of 10 rounds, and up to 6 s where there is time for 20.
+  nights.begin(60 * 4.0, 3);
+  CHECK(nights.plan().nights.at(0).clusters == 40);
+  CHECK(nights.rounds() == 20);
+  CHECK(read_plan(folder.path())->rounds == 20);
+  CHECK(read_plan(folder.path())->plan.nights.size() == 1);
+  CHECK(nights.planned_clusters() == 40);
+  nights.end_early();
+  CHECK(read_plan(folder.path())->plan.nights.at(0).ended == 2);
+}
+
+TEST_CASE("a budget without room for a verdict is refused", "[gate][plan]") {
+  const TemporaryFolder folder;
+  Nights nights(campaign(false), folder.path(), {});
+  nights.add(cluster_of(1, 10), false);
+  CHECK_THROWS_AS(nights.begin(20, 3), Error);
+  CHECK_FALSE(nights.planned());
+}
+
+TEST_CASE("a pooled night counts from where the one before ended", "[gate][plan]") {
+  const TemporaryFolder folder;
+  PlannedCampaign before = campaign(true);
+  before.rounds = 10;
+  before.plan.nights = {{40, 30}};
+  Nights nights(before, folder.path(), {});
+  for (std::int64_t cluster = 1; cluster <= 30; ++cluster) {
+    nights.add(cluster_of(cluster, 10), true);
+  }
+  nights.begin(24 * 4.0, 3);
+  CHECK(nights.plan().nights.size() == 2);
+  CHECK(nights.planned_clusters() == 30 + 24);
+  CHECK(nights.plan().pooled);
+  // What the night before took is not this one's time.
+  nights.add(cluster_of(31, 10), false);
+  CHECK(nights.time_for_another(60));
+}
+
+TEST_CASE("a night that was stopped has spent what its clusters took", "[gate][plan]") {
+  const TemporaryFolder folder;
+  PlannedCampaign before = campaign(false);
+  before.rounds = 10;
+  before.plan.nights = {{40, std::nullopt}};
+  Nights nights(before, folder.path(), {});
+  for (std::int64_t cluster = 1; cluster <= 10; ++cluster) {
+    nights.add(cluster_of(cluster, 10), true);
+  }
+  CHECK(nights.done() == 10);
+  CHECK_FALSE(nights.time_for_another(43));
+  CHECK(nights.time_for_another(60));
+}
