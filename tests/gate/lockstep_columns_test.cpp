@@ -40,11 +40,27 @@ TEST_CASE("a cluster gives one improvement for each metric", "[gate][lockstep]")
   CHECK(total.improvements.at(1) == Approx(1 / 1.1));
   CHECK(total.candidate.at(1) == Approx(1.1));
   CHECK(total.improvements.at(2) == Approx(1));
-  CHECK(column(columns, "time.start").improvements.at(1) == Approx(0.8));
+  CHECK(column(columns, "time.start").improvements.at(1) == Approx(4 / 4.9));
   CHECK(columns.baseline() == "a baseline");
   for (const char* tag : {"time.unit", "time.total", "time.start"})
     CHECK(LockstepColumns::has(tag));
   CHECK_FALSE(LockstepColumns::has("memory.peak"));
+}
+
+TEST_CASE("a start that is later by less than a tenth of a second is none", "[gate][lockstep]") {
+  const auto improvement = [](double baseline, double candidate) {
+    LockstepColumns columns(0, 1);
+    const std::vector<MadeUpStep> steps = {{1}};
+    columns.add(made_up_cluster(1, made_up_side("baseline", baseline, steps),
+                                made_up_side("candidate", candidate, steps)));
+    return column(columns, "time.start").improvements.at(1);
+  };
+  CHECK(improvement(0.003, 0.009) == 1);
+  CHECK(improvement(0.009, 0.003) == 1);
+  CHECK(improvement(0.003, 0.103) == Approx(1));
+  CHECK(improvement(0.1, 0.4) == Approx(1.0 / 3));
+  CHECK(improvement(0.4, 0.1) == Approx(2));
+  CHECK(improvement(10, 11.2) == Approx(10 / 11.1));
 }
 
 TEST_CASE("a stall that a side does not tell is in its total", "[gate][lockstep]") {
