@@ -59,7 +59,7 @@ Options gate_options() {
            "CMD")
       .add("resume", "go on with the stopped campaign in this folder", "DIR")
       .add("accept-rules",
-           "where rules differ that not both sides can run under: exit 0, a new baseline begins")
+           "where rules or checks differ that not both sides can run under: exit 0, a new baseline")
       .add("pool", "if the campaign stays inconclusive, --resume may add another to it")
       .add("lockstep", "both commands speak the protocol of docs/lockstep.md")
       .add("whole", "time whole runs also where both could step in lockstep")
@@ -86,16 +86,27 @@ Options gate_options() {
   return options;
 }
 
+/// Whether it says that the quality was checked by golden data or tolerances that are not ours.
+bool is_of_foreign_checks(const SchemaProblem& problem) {
+  return problem.path.starts_with("/quality/checks") &&
+         problem.reason.starts_with("breaks rule checks") && !problem.path.ends_with("/error") &&
+         !problem.path.ends_with("/actual");
+}
+
 /// The sound results in a file or below a folder, one a run. `own_rules`: they have to be those of
-/// this program; what other rules mean for a comparison is the gate's to say.
+/// this program, as have the checks of the quality; what others mean for a comparison is the gate's
+/// to say.
 std::vector<Result> read_results(const fs::path& path, bool own_rules) {
   std::vector<Result> results;
   for (const std::string& file : result_files({path.string()})) {
     CheckedFile checked = check_file(file);
     const std::string name = printable(file);
     if (!own_rules) {
-      std::erase_if(checked.report.problems, [](const SchemaProblem& problem) {
-        return problem.path == "/workload/rules_sha256";
+      std::erase_if(checked.report.problems, [&](const SchemaProblem& problem) {
+        auto& result = checked.report.result;
+        const bool foreign = is_of_foreign_checks(problem) && result && result->quality;
+        if (foreign) result->quality->foreign_checks = problem_text(problem);
+        return foreign || problem.path == "/workload/rules_sha256";
       });
     }
     require_sound(checked, ExitCode::kUsage);
@@ -176,7 +187,8 @@ void keep_verdict(const fs::path& out, GateReport& report) {
   }
 }
 
-GateReport run_commands(const Options& options, const GateRules& rules) {
+/// `out` becomes the folder of the campaign.
+GateReport run_commands(const Options& options, const GateRules& rules, fs::path& out) {
   install_interrupt_handlers();
   const StopMessage message("stopping; a command in progress is asked to end");
   CampaignOptions campaign;
@@ -207,9 +219,7 @@ GateReport run_commands(const Options& options, const GateRules& rules) {
   try {
     GateReport report = run_in_turns(campaign, asked_measuring(options), hooks);
     report.notes.push_back(what_is_left(campaign.out));
-    keep_rows(report, options.texts("metric"));
-    report.rules_accepted = options.flag("accept-rules") && rules_alone_forbid(report);
-    keep_verdict(campaign.out, report);
+    out = campaign.out;
     return report;
   } catch (const Interrupted&) {
     throw Error("gate", "interrupted; what was measured is in " + printable(campaign.out.string()),
@@ -320,12 +330,16 @@ GateReport judge(const Options& options, bool commands) {
     rules.options.most_clusters = static_cast<std::size_t>(*pairs);
   }
   rules.allow_debug = options.flag("allow-debug");
-  GateReport report = commands ? run_commands(options, rules) : judge_files(options, rules);
+  fs::path campaign;
+  GateReport report =
+      commands ? run_commands(options, rules, campaign) : judge_files(options, rules);
   report.rules_accepted = options.flag("accept-rules") && rules_alone_forbid(report);
   if (report.rules_accepted) {
-    report.notes.emplace_back("nothing was compared: the new rules were accepted (--accept-rules)");
+    report.notes.emplace_back(
+        "nothing was compared: the new rules, or checks, were accepted (--accept-rules)");
   }
   keep_rows(report, options.texts("metric"));
+  if (commands) keep_verdict(campaign, report);
   add_repeats(report, options);
   return report;
 }

@@ -122,6 +122,12 @@ ComparedRow row_of(const std::string& name, const std::string& unit, const std::
     for (const double one : values) {
       if (one > 0) logs.push_back(std::log(one));
     }
+    const std::size_t hours = count_occasions(hours_of(side));
+    if (!logs.empty() && logs.size() < kFewestHours && hours >= kFewestHours) {
+      row.notes[row.values.size() - 1] =
+          fmt::format("no verdict: {} of {} have it, {} are the fewest", logs.size(),
+                      format_count(static_cast<long long>(hours), "hour"), kFewestHours);
+    }
     logarithms.push_back(std::move(logs));
     if (row.changes.empty() || logarithms.front().empty() || logarithms.back().empty()) {
       row.changes.push_back(std::nullopt);
@@ -190,6 +196,7 @@ std::vector<ComparedRow> metric_rows(const std::vector<Side>& sides) {
         return run.quality && !run.training ? run.quality->quality.value : std::nullopt;
       });
   quality.changes.assign(sides.size(), std::nullopt);
+  quality.notes.clear();
   rows.push_back(std::move(quality));
   std::erase_if(rows, [](const ComparedRow& row) {
     return std::none_of(row.values.begin(), row.values.end(),
@@ -222,6 +229,8 @@ Comparison compare_sides(const std::vector<Side>& sides, std::optional<double> t
     comparison.runs.push_back(side.runs.size());
     comparison.hours.push_back(count_occasions(hours_of(side)));
     comparison.doubts.push_back(doubts_of(side));
+    const std::string apart = apart_text(sides.front(), side);
+    if (!apart.empty()) comparison.notes.push_back(apart);
   }
   comparison.workload =
       fmt::format("{} {}, tier {}", first->rules.workload, first->rules.version, first->rules.tier);

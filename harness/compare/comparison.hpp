@@ -23,7 +23,7 @@ struct ComparedRow {
   /// where a side has fewer than kFewestHours.
   std::vector<std::optional<Interval>> changes{};
   bool is_factor = true;
-  /// Why a side has no value, by its index.
+  /// Why a side has no value, or too few of them for a verdict, by its index.
   std::map<std::size_t, std::string> notes{};
 };
 
@@ -33,6 +33,8 @@ struct Comparison {
   /// For each side its hours: runs of one series, and of series that began within an hour of each
   /// other, saw one state of the machine and count once.
   std::vector<std::size_t> hours{};
+  /// What makes the verdicts doubtful: sides that were not measured in turn.
+  std::vector<std::string> notes{};
   /// Why there is no verdict on performance, or on convergence, and what it takes; or empty.
   std::string missing{};
   /// For each side how many runs are invalid, missed their target, are mistrusted or were resumed;

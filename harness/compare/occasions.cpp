@@ -70,6 +70,27 @@ std::string hours_text(const Side& side) {
                      format_count(static_cast<long long>(count_occasions(hours_of(side))), "hour"));
 }
 
+std::string apart_text(const Side& a, const Side& b) {
+  for (const Side* side : {&a, &b}) {
+    if (count_occasions(hours_of(*side)) < kFewestHours) return {};
+  }
+  const auto began = [](const Result& run) {
+    return utc_seconds(run.identity.started_at).value_or(0);
+  };
+  const auto by_start = [&](const Result& x, const Result& y) { return began(x) < began(y); };
+  for (const auto& [earlier, later] : {std::pair(&a, &b), std::pair(&b, &a)}) {
+    const Result& last = *std::max_element(earlier->runs.begin(), earlier->runs.end(), by_start);
+    const Result& first = *std::min_element(later->runs.begin(), later->runs.end(), by_start);
+    if (began(last) >= began(first)) continue;
+    return fmt::format(
+        "all runs of {} began before all of {} (until {}, from {}): what else changed on the "
+        "machine in between is taken for a difference of theirs; measure them in turn",
+        printable(earlier->name, 80), printable(later->name, 80),
+        printable(last.identity.started_at, 16), printable(first.identity.started_at, 16));
+  }
+  return {};
+}
+
 std::vector<double> occasion_medians(const std::vector<std::size_t>& occasions,
                                      const std::vector<double>& values) {
   if (occasions.size() != values.size()) throw std::invalid_argument("values without an occasion");

@@ -42,6 +42,11 @@ std::size_t count_occasions(const std::vector<std::size_t>& occasions);
 /// What the hours of a side consist of: "5 runs of 2 series in 1 hour".
 std::string hours_text(const Side& side);
 
+/// That all runs of one side began before all of the other, as a sentence: what else changed
+/// between them is then taken for a difference of the sides. Empty where they interleave, and where
+/// a side has fewer than kFewestHours, so that nothing is judged. Precondition: both have runs.
+std::string apart_text(const Side& a, const Side& b);
+
 /// The median of the values of each occasion, in their order. Precondition: as many of each.
 std::vector<double> occasion_medians(const std::vector<std::size_t>& occasions,
                                      const std::vector<double>& values);

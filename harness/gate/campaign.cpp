@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/files.hpp"
 #include "harness/base/line_file.hpp"
+#include "harness/base/steady.hpp"
 #include "harness/base/text.hpp"
 #include "harness/gate/campaign_folder.hpp"
 #include "harness/gate/judge_pairs.hpp"
@@ -69,7 +69,8 @@ class Campaign {
     const bool of_results = ends_in_harness_run(options.baseline);
     if (of_results != ends_in_harness_run(options.candidate)) {
       throw Error("--ab-base and --ab-cand", "one is a harness run, the other is not",
-                  "give two commands of one kind; nothing may stand behind 'harness run OPTIONS'");
+                  "two commands of one kind, with nothing behind 'harness run OPTIONS'; or "
+                  "--lockstep, if the other speaks its protocol");
     }
     refuse_own_folders(options);
     return options;
@@ -89,13 +90,12 @@ class Campaign {
 
   void go_on(GateReport& report) {
     forget_verdict(options_.out);
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = Steady::now();
     const std::int64_t before = done_;
     while (true) {
       run_pair(done_ + 1);
       ++done_;
-      const double elapsed =
-          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      const double elapsed = seconds_since(start);
       const double of_a_pair = elapsed / static_cast<double>(done_ - before);
       std::string end = end_of_budget(done_ - before, elapsed, of_a_pair);
       report = GateReport{};
@@ -151,22 +151,13 @@ class Campaign {
                        format_count(done_, "pair"));
   }
 
-  std::int64_t before_last_night() const {
-    std::size_t pairs = 0;
-    for (std::size_t i = 0; i + 1 < planned_.plan.nights.size(); ++i) {
-      pairs += planned_.plan.nights[i].ended.value_or(planned_.plan.nights[i].clusters);
-    }
-    return static_cast<std::int64_t>(pairs);
-  }
-
   std::int64_t last_planned() const {
-    const std::size_t last = planned_.plan.nights.empty() ? options_.rules.options.most_clusters
-                                                          : planned_.plan.nights.back().clusters;
-    return before_last_night() + static_cast<std::int64_t>(last);
+    return static_cast<std::int64_t>(
+        planned_clusters(planned_.plan, options_.rules.options.most_clusters));
   }
 
   void end_here() {
-    planned_.plan.nights.back().ended = static_cast<std::size_t>(done_ - before_last_night());
+    end_last_night(planned_.plan, static_cast<std::size_t>(done_));
     write_plan(options_.out, planned_);
   }
 

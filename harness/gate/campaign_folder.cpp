@@ -81,8 +81,11 @@ KeptClusters read_clusters(const fs::path& file) {
     const std::string name = fmt::format("{}:{}", file.string(), number);
     const json line = parse_json(std::string_view(text).substr(at, end - at), name);
     at = end + 1;
-    if (!line.is_object() || !line.contains("cluster")) continue;  // what it compares, say
     try {
+      if (line.is_object() && line.contains(kAnchorLeftOut)) {
+        kept.anchor_left_out = line.at(kAnchorLeftOut);
+      }
+      if (!line.is_object() || !line.contains("cluster")) continue;  // what it compares, say
       kept.clusters.push_back({cluster_from(line), line.at(kFolders)});
     } catch (const ProtocolError&) {
       throw Error(printable(name), "is no cluster", "start a new campaign");

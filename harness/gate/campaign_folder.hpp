@@ -34,8 +34,12 @@ struct KeptCluster {
   std::vector<std::string> folders{};  ///< of the sides' results, below the campaign's folder
 };
 
+/// The member of the line that says why the anchor was left out from there on.
+inline constexpr const char* kAnchorLeftOut = "anchor_left_out";
+
 struct KeptClusters {
   std::vector<KeptCluster> clusters{};  ///< failed ones included
+  std::string anchor_left_out{};        ///< why; empty: it was not, or there was none
   WrittenLines lines{};                 ///< whole ones, to go on behind
 };
 

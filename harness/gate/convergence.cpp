@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 
+#include "harness/base/same_bits.hpp"
 #include "harness/base/text.hpp"
 #include "harness/stats/fisher.hpp"
 #include "harness/stats/stats.hpp"
@@ -16,10 +16,6 @@ namespace {
 
 constexpr double kShareOfMisses = 0.5;
 constexpr double kShareOfOthers = 0.25;
-
-bool same_bits(double a, double b) {
-  return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
-}
 
 bool same_course(const TrainedRun& a, const TrainedRun& b) {
   // Two runs that tell nothing show nothing.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
@@ -16,19 +15,18 @@
 #include "harness/base/error.hpp"
 #include "harness/base/files.hpp"
 #include "harness/base/hash.hpp"
+#include "harness/base/steady.hpp"
 #include "harness/base/text.hpp"
 #include "harness/gate/campaign_folder.hpp"
 #include "harness/gate/convergence.hpp"
 #include "harness/gate/differences.hpp"
+#include "harness/gate/failures.hpp"
 #include "harness/gate/sides.hpp"
 #include "harness/gate/whole_runs.hpp"
 
 namespace harness {
 namespace {
 
-using Steady = std::chrono::steady_clock;
-
-constexpr std::size_t kCandidate = 1;
 constexpr double kMinute = 60;
 
 class ConvergenceCampaign {
@@ -39,7 +37,8 @@ class ConvergenceCampaign {
         folder_(options.out, {"baseline", "candidate"}, options.resumed.has_value()),
         planned_(begin_plan(options, true)),
         runs_(options, hooks, planned_.id, planned_.pause_seconds),
-        sides_{Side{"baseline", {}}, Side{"candidate", {}}} {
+        sides_{Side{"baseline", {}}, Side{"candidate", {}}},
+        failures_({"baseline", "candidate"}, options.out) {
     if (options.resumed) {
       take_again();
     } else {
@@ -51,7 +50,7 @@ class ConvergenceCampaign {
     GateReport report;
     while (!over(report)) {
       if (!run_pair()) {
-        report = failure_report(options_, failure_);
+        report = failure_report(options_, failures_.why());
         break;
       }
       if (planned_.plan.nights.empty()) plan_the_rest();
@@ -59,7 +58,9 @@ class ConvergenceCampaign {
     report.baseline = options_.baseline;
     report.candidate = options_.candidate;
     report.campaign = planned_.id;
-    report.notes.insert(report.notes.end(), notes_.begin(), notes_.end());
+    for (const auto* notes : {&failures_.notes(), &std::as_const(notes_)}) {
+      report.notes.insert(report.notes.end(), notes->begin(), notes->end());
+    }
     runs_.add_notes(report);
     return report;
   }
@@ -130,7 +131,7 @@ class ConvergenceCampaign {
   /// Frozen before the first look at other bits, from the budget and what the first pair cost.
   void plan_the_rest() {
     const ConvergenceRules& rules = options_.rules.convergence;
-    const double each = std::chrono::duration<double>(Steady::now() - start_).count();
+    const double each = seconds_since(start_);
     const auto affordable = static_cast<std::size_t>(std::max(1.0, budget() / each));
     const std::size_t seeds = std::min(affordable, rules.most_seeds);
     planned_.plan.nights = {{seeds, std::nullopt}};
@@ -157,32 +158,22 @@ class ConvergenceCampaign {
     const auto pair = static_cast<std::int64_t>(sides_.front().runs.size()) + 1;
     while (true) {
       std::array<std::vector<Result>, 2> results;
-      const std::optional<std::pair<std::size_t, std::string>> failed = train(pair, results);
+      const std::optional<FailedSide> failed = train(pair, results);
       if (!failed) {
         for (std::size_t i = 0; i < sides_.size(); ++i) take(i, pair, std::move(results[i]));
         say(pair);
         return true;
       }
-      const auto& [side, why] = *failed;
-      if (++failures_[side] == 1) {
-        put_aside(options_.out, pair);
-        notes_.push_back(
-            fmt::format("pair {} was tried again: {} {}", pair, sides_[side].name, why));
-        hooks_.say(notes_.back());
-        continue;
+      if (failures_.count(fmt::format("pair {}", pair), *failed) != AfterFailure::kTryAgain) {
+        return false;
       }
-      if (side != kCandidate) {
-        throw Error(fmt::format("baseline, pair {}", pair), why,
-                    "it has to run; its output is in " + printable(options_.out.string()));
-      }
-      failure_ = why;
-      return false;
+      put_aside(options_.out, pair);
+      hooks_.say(failures_.notes().back());
     }
   }
 
   // A B, B A, A B, ...: what drifts evenly weighs on both sides alike.
-  std::optional<std::pair<std::size_t, std::string>> train(
-      std::int64_t pair, std::array<std::vector<Result>, 2>& results) {
+  std::optional<FailedSide> train(std::int64_t pair, std::array<std::vector<Result>, 2>& results) {
     for (std::size_t k = 0; k < results.size(); ++k) {
       const std::size_t i = pair % 2 == 1 ? k : 1 - k;
       const std::string& command = i == kCandidate ? options_.candidate : options_.baseline;
@@ -197,7 +188,7 @@ class ConvergenceCampaign {
         const bool sound = result.status.state == RunState::kValid || missed_quality(result);
         if (!sound && why.empty()) why = "is invalid: " + first_violation(result);
       }
-      if (!why.empty()) return std::pair(i, why);
+      if (!why.empty()) return FailedSide{i, std::move(why)};
       results[i] = std::move(run.results);
     }
     return std::nullopt;
@@ -244,9 +235,8 @@ class ConvergenceCampaign {
   PlannedCampaign planned_;
   WholeRuns runs_;
   std::array<Side, 2> sides_;
-  std::array<int, 2> failures_{};
+  Failures failures_;
   std::vector<std::string> notes_{};
-  std::string failure_{};
   Steady::time_point start_ = Steady::now();
 };
 

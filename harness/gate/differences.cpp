@@ -3,12 +3,51 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 #include "harness/base/text.hpp"
 #include "harness/compare/set_up.hpp"
 
 namespace harness {
+namespace {
+
+/// The first check that the sides have with two tolerances. Each precision has its own, which the
+/// gate's rules know.
+std::optional<GateDifference> other_tolerance(const Result& baseline, const Result& candidate) {
+  const auto precision = [](const Result& run) {
+    return run.settings.effective.value("precision", "");
+  };
+  if (!baseline.quality || !candidate.quality || precision(baseline) != precision(candidate)) {
+    return std::nullopt;
+  }
+  std::map<std::string, double> before;
+  for (const Check& check : baseline.quality->quality.checks) before[check.name] = check.tolerance;
+  const auto text = [](const std::string& name, double tolerance) {
+    return fmt::format("{} within {:g}", printable(name, 60), tolerance);
+  };
+  for (const Check& check : candidate.quality->quality.checks) {
+    const auto known = before.find(check.name);
+    if (known == before.end() || known->second == check.tolerance) continue;
+    return GateDifference{kChecksDiffer, text(check.name, known->second),
+                          text(check.name, check.tolerance)};
+  }
+  return std::nullopt;
+}
+
+/// The oracle is the gate's, and no side's own.
+std::optional<GateDifference> other_checks(const Result& baseline, const Result& candidate) {
+  const auto text = [](const Result& run) {
+    const std::string foreign = run.quality ? run.quality->foreign_checks : "";
+    return foreign.empty() ? "as the gate asks for" : printable(foreign, 200);
+  };
+  const bool own = text(baseline) == text(Result{}) && text(candidate) == text(Result{});
+  if (own) return other_tolerance(baseline, candidate);
+  return GateDifference{kChecksDiffer, text(baseline), text(candidate)};
+}
+
+}  // namespace
 
 void find_differences(const Result& baseline, const Result& candidate, bool interleaved,
                       GateReport& report) {
@@ -30,6 +69,7 @@ void find_differences(const Result& baseline, const Result& candidate, bool inte
   demand("workload", printable(baseline.rules.workload, 60),
          printable(candidate.rules.workload, 60));
   demand(kRulesDiffer, rules(baseline), rules(candidate));
+  if (const auto checks = other_checks(baseline, candidate)) report.forbidding.push_back(*checks);
   const std::map<std::string, std::string> before = set_up_of(baseline);
   const std::map<std::string, std::string> now = set_up_of(candidate);
   std::set<std::string> names;

@@ -9,6 +9,10 @@ namespace harness {
 /// The name of the difference where the sides ran under two versions of their workload's rules.
 inline constexpr const char* kRulesDiffer = "rules file";
 
+/// The name of the difference where a quality was checked by other golden data or tolerances than
+/// the other side's, or than this program asks for: nobody may loosen its own.
+inline constexpr const char* kChecksDiffer = "checks of the quality";
+
 /// Reports how the sides differ and which differences forbid a comparison. Those of `interleaved`
 /// sides were made on purpose where a person may choose (SetUpPart::kChosen).
 void find_differences(const Result& baseline, const Result& candidate, bool interleaved,

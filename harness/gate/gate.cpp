@@ -41,20 +41,44 @@ void judge_hours(const Side& baseline, const Side& candidate,
     }
     const MetricDecision decision = decide_unpaired(metric, columns.size(), options);
     report.rows.push_back(row_of(column, metric.base, metric.candidate, decision));
-    if (report.rows.back().n < kFewestHours) report.rows.back().note = missing;
+    GateRow& row = report.rows.back();
+    if (row.n < kFewestHours) {
+      row.note = missing;
+    } else if (row.verdict == Verdict::kInconclusive) {
+      row.note = "too noisy for these hours and this margin: more of them, or two commands in turn";
+    }
   }
+  const std::string apart = apart_text(baseline, candidate);
+  if (!apart.empty()) report.notes.push_back(apart);
+}
+
+/// How many of its runs were held to a target.
+std::size_t judged_runs(const Side& side) {
+  return static_cast<std::size_t>(
+      std::count_if(side.runs.begin(), side.runs.end(), [](const Result& run) {
+        return missed_quality(run) || (run.quality && run.quality->passed.has_value());
+      }));
+}
+
+GateRow target_row(const Side& candidate) {
+  const auto missed = static_cast<std::size_t>(
+      std::count_if(candidate.runs.begin(), candidate.runs.end(), missed_quality));
+  const QualityReport first = candidate.runs.front().quality.value_or(QualityReport{});
+  GateRow row;
+  row.tag = kQualityTarget;
+  row.group = GateGroup::kQuality;
+  row.direction = first.quality.direction;
+  row.n = judged_runs(candidate);
+  row.verdict = missed > 0 ? Verdict::kRegressed : Verdict::kSame;
+  row.note = fmt::format("{}: {} of {} runs of the candidate met their target",
+                         printable(first.quality.metric, 60), row.n - missed, row.n);
+  return row;
 }
 
 /// Whether the candidate still learns what it is to learn.
 void judge_quality(const Side& baseline, const Side& candidate, GateReport& report) {
-  const auto judged = [](const Result& run) {
-    return missed_quality(run) || (run.quality && run.quality->passed.has_value());
-  };
-  const auto count = [&](const Side& side) {
-    return static_cast<std::size_t>(std::count_if(side.runs.begin(), side.runs.end(), judged));
-  };
-  const std::size_t before = count(baseline);
-  const std::size_t now = count(candidate);
+  const std::size_t before = judged_runs(baseline);
+  const std::size_t now = judged_runs(candidate);
   if (before + now == 0) return;
   // Of sides in lockstep one evaluation stands for all.
   const bool all = before == baseline.runs.size() && now == candidate.runs.size();
@@ -63,18 +87,7 @@ void judge_quality(const Side& baseline, const Side& candidate, GateReport& repo
     throw Error("gate", "some runs checked their quality, others did not",
                 "measure all of them with the quality check");
   }
-  const auto missed = static_cast<std::size_t>(
-      std::count_if(candidate.runs.begin(), candidate.runs.end(), missed_quality));
-  const QualityReport first = candidate.runs.front().quality.value_or(QualityReport{});
-  GateRow row;
-  row.tag = kQualityTarget;
-  row.group = GateGroup::kQuality;
-  row.direction = first.quality.direction;
-  row.n = now;
-  row.verdict = missed > 0 ? Verdict::kRegressed : Verdict::kSame;
-  row.note = fmt::format("{}: {} of {} runs of the candidate met their target",
-                         printable(first.quality.metric, 60), row.n - missed, row.n);
-  report.rows.push_back(std::move(row));
+  report.rows.push_back(target_row(candidate));
 }
 
 /// The times of the clusters, and what else is judged from the results.
@@ -82,9 +95,7 @@ std::vector<GateColumn> columns_of(const Side& baseline, const Side& candidate,
                                    const LockstepColumns& times,
                                    const std::vector<GatedMetric>& metrics) {
   std::vector<GateColumn> columns = times.columns(metrics);
-  std::vector<GatedMetric> others = metrics;
-  std::erase_if(others, [](const GatedMetric& metric) { return LockstepColumns::has(metric.tag); });
-  for (GateColumn& column : gate_columns(baseline, candidate, others, true)) {
+  for (GateColumn& column : columns_of_results(baseline, candidate, metrics)) {
     columns.push_back(std::move(column));
   }
   return columns;
@@ -100,26 +111,22 @@ void add_anchor(std::vector<GateColumn> columns, std::vector<GateColumn>& all) {
 }
 
 std::vector<GateColumn> lockstep_columns(const Side& baseline, const Side& candidate,
-                                         const LockstepNumbers& lockstep, const GateRules& rules,
-                                         GateReport& report) {
+                                         const LockstepNumbers& lockstep, const GateRules& rules) {
   std::vector<GateColumn> columns =
       columns_of(baseline, candidate, lockstep.to_baseline, rules.lockstep.metrics);
   if (lockstep.anchor == nullptr) return columns;
-  const Side& anchor = *lockstep.anchor;
-  GateReport beside;
-  check_gate_sides(anchor, candidate, rules.allow_debug, beside);
-  refuse_missed(anchor);
-  find_differences(anchor.runs.front(), candidate.runs.front(), true, beside);
-  if (beside.forbidding.empty()) {
-    add_anchor(columns_of(anchor, candidate, lockstep.to_anchor, rules.lockstep.anchor_metrics),
-               columns);
-  } else {
-    report.notes.push_back(
-        fmt::format("the anchor cannot be compared ({} differs), so creep is not looked for: "
-                    "choose a newer one",
-                    printable(beside.forbidding.front().name, 60)));
-  }
+  add_anchor(
+      columns_of(*lockstep.anchor, candidate, lockstep.to_anchor, rules.lockstep.anchor_metrics),
+      columns);
   return columns;
+}
+
+/// Known by the program's own hash, with all else of its build: its libraries, say. Files before
+/// 1.8.0 have none, and what is not known to be the same may differ.
+bool is_same_program(const Result& baseline, const Result& candidate) {
+  const json before = baseline.system.value("build", json::object());
+  return before.value("sha256", json()).is_string() &&
+         before == candidate.system.value("build", json::object());
 }
 
 /// Equal bits settle it. Other bits are a regression where nothing differs that could explain them.
@@ -136,10 +143,7 @@ void judge_losses(const LossComparison& losses, const Result& baseline, const Re
   row.n = losses.steps;
   const double tolerance = rules.lockstep.loss_tolerance;
   const double later_tolerance = kLaterSteps * tolerance;
-  const bool same_build =
-      baseline.system.value("build", json()) == candidate.system.value("build", json());
-  const bool same_program =
-      same_build && report.differences.empty() && !baseline.identity.git_dirty;
+  const bool same_program = is_same_program(baseline, candidate) && report.differences.empty();
   if (!losses.told_alike) {
     row.verdict = Verdict::kInconclusive;
     row.note = "the sides tell losses of other names, which cannot be compared";
@@ -202,7 +206,7 @@ GateReport gate_results(const Side& baseline, const Side& candidate, const GateR
                 ExitCode::kInconclusive);
   }
   const std::vector<GateColumn> columns =
-      lockstep != nullptr ? lockstep_columns(baseline, candidate, *lockstep, rules, report)
+      lockstep != nullptr ? lockstep_columns(baseline, candidate, *lockstep, rules)
                           : gate_columns(baseline, candidate, rules.of(first), paired);
   if (columns.empty()) throw Error("gate", "there is no metric to judge", "see rules/gate.json");
   if (paired) {
@@ -226,6 +230,24 @@ GateReport gate_results(const Side& baseline, const Side& candidate, const GateR
   note_mistrust(baseline, report);
   note_mistrust(candidate, report);
   return report;
+}
+
+void judge_alone(const Side& baseline, const Side& candidate, const GateRules& rules,
+                 GateReport& report) {
+  if (!baseline.runs.empty()) {
+    check_gate_side(baseline, rules.allow_debug, report);
+    refuse_missed(baseline);
+  }
+  if (!candidate.runs.empty()) {
+    check_gate_side(candidate, rules.allow_debug, report);
+    if (judged_runs(candidate) > 0) report.rows.push_back(target_row(candidate));
+  }
+  if (baseline.runs.empty() != candidate.runs.empty()) {
+    const Side& silent = baseline.runs.empty() ? baseline : candidate;
+    report.notes.push_back(
+        fmt::format("nothing but times is compared: the {} is no harness run, and leaves no result",
+                    printable(silent.name)));
+  }
 }
 
 CampaignDecision gate_times(const LockstepNumbers& lockstep, const GateRules& rules,

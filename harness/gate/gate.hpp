@@ -28,6 +28,11 @@ GateReport gate_results(const Side& baseline, const Side& candidate, const GateR
 CampaignDecision gate_times(const LockstepNumbers& lockstep, const GateRules& rules,
                             const GatePlan& plan, GateReport& report);
 
+/// Of sides whose times alone are compared, each result that there is: its build, its rules, its
+/// quality. Throws Error as check_gate_side() and refuse_missed() do.
+void judge_alone(const Side& baseline, const Side& candidate, const GateRules& rules,
+                 GateReport& report);
+
 /// Keeps only the rows of `tags` and of the quality target. The verdicts still come from judging
 /// all metrics together. Throws Error for a tag without a row.
 void keep_rows(GateReport& report, const std::vector<std::string>& tags);

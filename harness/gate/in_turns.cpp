@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "harness/base/files.hpp"
 #include "harness/base/text.hpp"
 #include "harness/gate/convergence_campaign.hpp"
+#include "harness/gate/differences.hpp"
 #include "harness/gate/lockstep_campaign.hpp"
 #include "harness/gate/plan_file.hpp"
 #include "harness/lockstep/protocol.hpp"
@@ -34,6 +36,13 @@ void begin_anew(const fs::path& out) {
     fs::remove_all(entry.path(), failed);
   }
 }
+
+/// The option that runs a side under the rules of this program.
+std::string own_rules(const std::string& workload) {
+  return " --rules " + shell_word((home_folder() / "rules" / (workload + ".json")).string());
+}
+
+bool has_rules(const std::string& command) { return command.find("--rules") != std::string::npos; }
 
 /// Whole trainings behind the campaign in lockstep, whose report gets their rows.
 void add_convergence(const CampaignOptions& speed, const CampaignHooks& hooks, GateReport& report) {
@@ -97,7 +106,7 @@ GateReport measure_in_turns(CampaignOptions campaign, Measuring how, const Campa
   }
   if (whole) return run_campaign(campaign, hooks);
   std::vector<std::string> notes;
-  const auto without = [&](const std::string& note) {
+  const auto again_with = [&](const std::string& note) {
     begin_anew(campaign.out);
     hooks.say(note);
     notes.push_back(note);
@@ -105,10 +114,10 @@ GateReport measure_in_turns(CampaignOptions campaign, Measuring how, const Campa
   const auto measure = [&] {
     try {
       return lockstep_then_convergence(campaign, hooks);
-    } catch (const NoLockstep& why) {
-      if (why.what_failed() != kAnchorName || trains_to_target(why)) throw;
-      without("the anchor cannot step in turn, so creep is not looked for: " + why.why());
-      campaign.anchor.clear();
+    } catch (const AnchorRules& other) {
+      const std::string rules = own_rules(other.workload());
+      again_with("the anchor's rules differ: it runs with" + printable(rules));
+      campaign.anchor += rules;
       return lockstep_then_convergence(campaign, hooks);
     }
   };
@@ -129,10 +138,11 @@ GateReport measure_in_turns(CampaignOptions campaign, Measuring how, const Campa
     report = measure_steps();
   } catch (const NoLockstep& why) {
     if (asked) throw;
-    without(fmt::format("not in lockstep, which is more precise: {}: {}", why.what_failed(),
-                        why.why()));
-    if (!campaign.anchor.empty())
+    again_with(fmt::format("not in lockstep, which is more precise: {}: {}", why.what_failed(),
+                           why.why()));
+    if (!campaign.anchor.empty()) {
       notes.emplace_back("creep is not looked for: that needs lockstep");
+    }
     report = run_campaign(campaign, hooks);
   }
   report.notes.insert(report.notes.end(), notes.begin(), notes.end());
@@ -144,21 +154,25 @@ GateReport measure_in_turns(CampaignOptions campaign, Measuring how, const Campa
 GateReport run_in_turns(CampaignOptions campaign, Measuring how, const CampaignHooks& hooks) {
   GateReport report = measure_in_turns(campaign, how, hooks);
   if (campaign.resumed || !rules_alone_forbid(report)) return report;
-  const fs::path rules = home_folder() / "rules" / (report.workload + ".json");
-  for (std::string* command : {&campaign.baseline, &campaign.candidate, &campaign.anchor}) {
-    if (command->find("--rules") != std::string::npos) return report;
-    if (!command->empty()) *command += " --rules " + shell_word(rules.string());
+  const auto differs = [](const GateDifference& one) { return one.name == kRulesDiffer; };
+  if (std::none_of(report.forbidding.begin(), report.forbidding.end(), differs)) return report;
+  const std::string rules = own_rules(report.workload);
+  for (std::string* command : {&campaign.baseline, &campaign.candidate}) {
+    if (has_rules(*command)) return report;
+    *command += rules;
   }
-  hooks.say("the sides' rules differ: both run under " + printable(rules.string()));
+  if (!campaign.anchor.empty() && !has_rules(campaign.anchor)) campaign.anchor += rules;
+  const std::string what = "the sides' rules differ: both run with" + printable(rules);
+  hooks.say(what);
   begin_anew(campaign.out);
   try {
     GateReport again = measure_in_turns(campaign, how, hooks);
-    again.notes.push_back("the sides' rules differ: both ran under " + printable(rules.string()));
+    again.notes.push_back(what);
     return again;
   } catch (const NeverBegan& why) {
     report.notes.push_back(
-        fmt::format("not both sides can run under {}: {} {}; --accept-rules begins a new baseline",
-                    printable(rules.string()), why.what_failed(), why.why()));
+        fmt::format("not both sides can run with{}: {} {}; --accept-rules begins a new baseline",
+                    printable(rules), why.what_failed(), why.why()));
     return report;
   }
 }

@@ -1,11 +1,10 @@
 #include "harness/gate/lockstep_columns.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstdint>
 #include <numeric>
 
+#include "harness/base/same_bits.hpp"
 #include "harness/gate/cluster.hpp"
 #include "harness/stats/stats.hpp"
 
@@ -35,10 +34,6 @@ std::map<std::string, std::vector<double>> losses_of(const SideTurns& side) {
     }
   }
   return losses;
-}
-
-bool same_bits(double a, double b) {
-  return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
 }
 
 double relative_difference(double a, double b) {
@@ -127,6 +122,13 @@ std::vector<GateColumn> LockstepColumns::columns(const std::vector<GatedMetric>&
     if (has(metric.tag)) columns.push_back(column(metric));
   }
   return columns;
+}
+
+std::vector<GateColumn> columns_of_results(const Side& baseline, const Side& candidate,
+                                           std::vector<GatedMetric> metrics) {
+  std::erase_if(metrics,
+                [](const GatedMetric& metric) { return LockstepColumns::has(metric.tag); });
+  return gate_columns(baseline, candidate, metrics, true);
 }
 
 GateColumn LockstepColumns::column(const GatedMetric& metric) const {

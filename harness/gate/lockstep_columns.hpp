@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/compare/side.hpp"
+#include "harness/gate/failures.hpp"
 #include "harness/gate/rules.hpp"
 #include "harness/gate/values.hpp"
 #include "harness/lockstep/cluster.hpp"
@@ -62,10 +63,15 @@ class LockstepColumns {
   std::vector<std::string> says_{2};
 };
 
+/// Of `metrics` those that stand in the results, by cluster; the others are LockstepColumns' own.
+/// Throws as gate_columns().
+std::vector<GateColumn> columns_of_results(const Side& baseline, const Side& candidate,
+                                           std::vector<GatedMetric> metrics);
+
 /// All that a campaign in lockstep measured.
 struct LockstepNumbers {
-  LockstepColumns to_baseline{0, 1};
-  LockstepColumns to_anchor{2, 1};
+  LockstepColumns to_baseline{kBaseline, kCandidate};
+  LockstepColumns to_anchor{kAnchor, kCandidate};
   const Side* anchor = nullptr;  ///< its runs, none where it leaves no results; null: no anchor
 };
 

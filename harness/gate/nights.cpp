@@ -14,8 +14,6 @@ namespace {
 
 constexpr double kMinute = 60;
 
-std::size_t measured_in(const Night& night) { return night.ended.value_or(night.clusters); }
-
 }  // namespace
 
 Nights::Nights(PlannedCampaign campaign, std::filesystem::path folder, const GateOptions& options)
@@ -33,7 +31,7 @@ void Nights::add(const ClusterRecord& record, bool earlier) {
                         static_cast<double>(std::max<std::size_t>(record.sides[0].turns.size(), 1));
   last_seconds_ = record.seconds;
   done_ = record.cluster;
-  if (earlier && done_ > before_last_night()) earlier_ += record.seconds;
+  if (earlier && of_this_night() > 0) earlier_ += record.seconds;
 }
 
 void Nights::begin(double budget_seconds, std::size_t metrics) {
@@ -60,7 +58,7 @@ bool Nights::time_for_another(double budget_seconds) const {
 }
 
 void Nights::end_early() {
-  campaign_.plan.nights.back().ended = static_cast<std::size_t>(done_ - before_last_night());
+  end_last_night(campaign_.plan, static_cast<std::size_t>(done_));
   write_plan(folder_, campaign_);
 }
 
@@ -76,7 +74,8 @@ std::int64_t Nights::rounds() const {
 }
 
 std::int64_t Nights::planned_clusters() const {
-  return before_last_night() + static_cast<std::int64_t>(plan().nights.back().clusters);
+  return static_cast<std::int64_t>(
+      harness::planned_clusters(campaign_.plan, options_.most_clusters));
 }
 
 double Nights::seconds_until(std::size_t clusters) const {
@@ -90,20 +89,14 @@ std::string Nights::sentence() const {
       format_count(campaign_.rounds, "round"), format_time_left(expected_));
 }
 
-std::int64_t Nights::before_last_night() const {
-  std::size_t clusters = 0;
-  for (const Night& night : campaign_.plan.nights) clusters += measured_in(night);
-  if (planned()) clusters -= measured_in(campaign_.plan.nights.back());
-  return static_cast<std::int64_t>(clusters);
+std::int64_t Nights::of_this_night() const {
+  return done_ - static_cast<std::int64_t>(before_last_night(campaign_.plan));
 }
 
-double Nights::elapsed() const {
-  return earlier_ +
-         std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-}
+double Nights::elapsed() const { return earlier_ + seconds_since(start_); }
 
 double Nights::each() const {
-  return elapsed() / static_cast<double>(std::max<std::int64_t>(done_ - before_last_night(), 1));
+  return elapsed() / static_cast<double>(std::max<std::int64_t>(of_this_night(), 1));
 }
 
 }  // namespace harness

@@ -1,12 +1,12 @@
 // The nights of a campaign in lockstep: how many clusters each has, and whether there is time.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
 
+#include "harness/base/steady.hpp"
 #include "harness/gate/decision.hpp"
 #include "harness/gate/plan.hpp"
 #include "harness/gate/plan_file.hpp"
@@ -45,7 +45,7 @@ class Nights {
   std::string sentence() const;
 
  private:
-  std::int64_t before_last_night() const;
+  std::int64_t of_this_night() const;
   double elapsed() const;
   double each() const;
 
@@ -57,7 +57,7 @@ class Nights {
   double earlier_ = 0;       ///< seconds of this night's clusters that a process before measured
   double expected_ = 0;      ///< of the plan
   std::int64_t done_ = 0;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  Steady::time_point start_ = Steady::now();
 };
 
 }  // namespace harness

@@ -58,6 +58,22 @@ std::vector<GateLook> looks_of(const GatePlan& plan) {
   return looks;
 }
 
+std::size_t before_last_night(const GatePlan& plan) {
+  std::size_t clusters = 0;
+  for (std::size_t i = 0; i + 1 < plan.nights.size(); ++i) {
+    clusters += plan.nights[i].ended.value_or(plan.nights[i].clusters);
+  }
+  return clusters;
+}
+
+std::size_t planned_clusters(const GatePlan& plan, std::size_t most) {
+  return before_last_night(plan) + (plan.nights.empty() ? most : plan.nights.back().clusters);
+}
+
+void end_last_night(GatePlan& plan, std::size_t done) {
+  plan.nights.back().ended = done - before_last_night(plan);
+}
+
 ClusterPlan plan_clusters(double budget_seconds, const ClusterCost& cost, std::size_t fewest,
                           std::size_t most, std::size_t block) {
   const double starts = static_cast<double>(cost.sides) * cost.start_seconds;

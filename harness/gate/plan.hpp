@@ -38,6 +38,14 @@ struct GateLook {
 /// a night that ended after its plan, or without a block.
 std::vector<GateLook> looks_of(const GatePlan& plan);
 
+/// How many clusters the nights before the last one have.
+std::size_t before_last_night(const GatePlan& plan);
+/// And all of them together, with the last one as planned; `most` where there is no night yet.
+std::size_t planned_clusters(const GatePlan& plan, std::size_t most);
+/// The last night ends here, for want of time, with so many clusters of all nights `done`.
+/// Precondition: there is a night.
+void end_last_night(GatePlan& plan, std::size_t done);
+
 /// What clusters cost: all sides start, then take turns in rounds.
 struct ClusterCost {
   double start_seconds = 0;  ///< of one side, until it is ready; finite, not negative

@@ -54,7 +54,9 @@ bool rules_alone_forbid(const GateReport& report) {
                   [](const GateRow& row) { return row.verdict == Verdict::kRegressed; });
   return !report.forbidding.empty() && !regressed &&
          std::all_of(report.forbidding.begin(), report.forbidding.end(),
-                     [](const GateDifference& one) { return one.name == kRulesDiffer; });
+                     [](const GateDifference& one) {
+                       return one.name == kRulesDiffer || one.name == kChecksDiffer;
+                     });
 }
 
 std::string verdict_word(const GateRow& row) {

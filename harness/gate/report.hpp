@@ -81,8 +81,8 @@ struct GateReport {
 const char* to_text(Verdict verdict);
 const char* to_text(GateGroup group);
 
-/// Whether nothing but the sides' rules keeps them from being compared, and the candidate has not
-/// missed its quality target.
+/// Whether nothing but the sides' rules, or the checks of their quality, keep them from being
+/// compared, and the candidate has not missed its quality target.
 bool rules_alone_forbid(const GateReport& report);
 /// Whether a row waits for a clear verdict: no alarm is one of what only raises alarms.
 bool is_open(const GateRow& row);

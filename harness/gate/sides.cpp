@@ -88,18 +88,23 @@ bool missed_quality(const Result& run) {
                      [](const Violation& violation) { return violation.rule == "quality-target"; });
 }
 
+void check_gate_side(const Side& side, bool allow_debug, GateReport& report) {
+  if (side.runs.empty()) throw Error(printable(side.name), "holds no result of a run");
+  for (const Result& run : side.runs) {
+    check_run(side.name, run, allow_debug);
+    check_alike(side, run, report);
+  }
+}
+
 void check_gate_sides(const Side& baseline, const Side& candidate, bool allow_debug,
                       GateReport& report) {
   std::set<std::string> uuids;
   for (const Side* side : {&baseline, &candidate}) {
-    if (side->runs.empty()) throw Error(printable(side->name), "holds no result of a run");
+    check_gate_side(*side, allow_debug, report);
     for (const Result& run : side->runs) {
-      check_run(side->name, run, allow_debug);
-      if (!uuids.insert(run.identity.uuid).second) {
-        refuse(side->name, run, "is there twice", "a run cannot be compared with itself",
-               ExitCode::kInconclusive);
-      }
-      check_alike(*side, run, report);
+      if (uuids.insert(run.identity.uuid).second) continue;
+      refuse(side->name, run, "is there twice", "a run cannot be compared with itself",
+             ExitCode::kInconclusive);
     }
   }
   check_campaigns(baseline, candidate);

@@ -12,8 +12,11 @@ bool missed_quality(const Result& run);
 
 /// Throws Error for a side without runs, for a run that was stopped or broke its rules, for one of
 /// a debug or sanitizer build unless `allow_debug`. The exit code is that of "not comparable" for
-/// dry runs, a run given twice, and exchanged sides of a campaign. Runs of one side with several
-/// set-ups are added to what forbids the comparison.
+/// dry runs. Runs with several set-ups are added to what forbids the comparison.
+void check_gate_side(const Side& side, bool allow_debug, GateReport& report);
+
+/// The same of both, and of them together: a run given twice, and exchanged sides of a campaign,
+/// are not comparable.
 void check_gate_sides(const Side& baseline, const Side& candidate, bool allow_debug,
                       GateReport& report);
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -13,6 +12,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/files.hpp"
 #include "harness/base/line_file.hpp"
+#include "harness/base/steady.hpp"
 #include "harness/base/text.hpp"
 #include "harness/lockstep/cluster_json.hpp"
 #include "harness/lockstep/order.hpp"
@@ -25,7 +25,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-using Steady = std::chrono::steady_clock;
 
 class Bench {
  public:
@@ -168,7 +167,7 @@ class Bench {
     record_.notes.push_back(printable(side.name) + " " + trouble);
   }
 
-  double elapsed() const { return std::chrono::duration<double>(Steady::now() - start_).count(); }
+  double elapsed() const { return seconds_since(start_); }
 
   bool time_for_another(std::int64_t done) const {
     if (!plan_.budget_seconds) return true;

@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "harness/base/steady.hpp"
 #include "harness/base/text.hpp"
 #include "harness/lockstep/order.hpp"
 #include "harness/lockstep/shell_command.hpp"
@@ -18,8 +19,6 @@
 namespace harness {
 namespace {
 
-using Steady = std::chrono::steady_clock;
-
 // Threads of OpenMP spin for some milliseconds behind a parallel region before they sleep; the next
 // side must not share its processors with them.
 constexpr std::chrono::milliseconds kRest{20};
@@ -27,10 +26,6 @@ constexpr double kMostClockShare = 0.02;
 constexpr double kMostClockSeconds = 1e-3;
 constexpr double kMostIdleShare = 0.05;
 constexpr double kLeastIdleSeconds = 0.2;  // the kernel counts in ticks of 10 ms
-
-double seconds_since(Steady::time_point start) {
-  return std::chrono::duration<double>(Steady::now() - start).count();
-}
 
 double sum_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);

@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 
 #include "harness/base/error.hpp"
+#include "harness/base/steady.hpp"
 #include "harness/base/text.hpp"
 #include "harness/lockstep/shell_command.hpp"
 #include "harness/system/interrupt.hpp"
@@ -20,15 +20,9 @@
 namespace harness {
 namespace {
 
-using Steady = std::chrono::steady_clock;
-
 constexpr double kTickSeconds = 0.5;    // a stop that is asked for is seen so much later at most
 constexpr double kLastWords = 2;        // for a side that closed its output to end by itself
 constexpr double kFinishSeconds = 300;  // to write a result
-
-double seconds_since(Steady::time_point start) {
-  return std::chrono::duration<double>(Steady::now() - start).count();
-}
 
 /// A pipe whose ends no child inherits.
 std::array<int, 2> make_pipe() {

@@ -12,7 +12,7 @@
 
 namespace harness {
 
-inline constexpr const char* kAblationSchemaVersion = "1.3.0";
+inline constexpr const char* kAblationSchemaVersion = "1.4.0";
 
 /// What a variant sets; everything else is the same for all of them.
 struct VariantSettings {

@@ -10,7 +10,7 @@
 
 namespace harness {
 
-inline constexpr const char* kResultSchemaVersion = "1.7.0";
+inline constexpr const char* kResultSchemaVersion = "1.8.0";
 
 /// Where a run went on after it had been stopped or killed.
 struct Resumption {

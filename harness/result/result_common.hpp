@@ -119,6 +119,8 @@ struct QualityReport {
   std::optional<double> target{};
   std::optional<bool> passed{};
   std::optional<std::int64_t> reached_at_step{};
+  /// In what its checks are not those that this program asks for (rules/checks.json); in no file.
+  std::string foreign_checks{};
 };
 
 struct CostReport {

@@ -15,6 +15,7 @@
 #include "harness/result/profile_consistency.hpp"
 #include "harness/result/profile_json.hpp"
 #include "harness/result/result_json.hpp"
+#include "harness/result/version_promises.hpp"
 
 namespace harness {
 namespace {
@@ -118,6 +119,7 @@ void check_document(const json& document, const RulesCheck& rules_check, Validat
       validate_schema(document, result_schema_path(text_member(document, "kind")));
   add(report, ExitCode::kInvalid, form);
   if (!form.empty()) return;
+  add(report, ExitCode::kInvalid, broken_promises(document));
   const auto check = [&](const auto& result, const auto& rules) {
     add(report, ExitCode::kInvalid, find_inconsistencies(result, document));
     add(report, ExitCode::kInvalid, rules_problems(rules, result, document));

@@ -9,7 +9,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <optional>
+#include <string>
 
+#include "harness/base/error.hpp"
+#include "harness/base/hash.hpp"
 #include "harness/base/text.hpp"
 #include "harness/system/build_info.hpp"
 #include "harness/system/capture.hpp"
@@ -171,6 +175,15 @@ void capture_os(const SystemRoot& root, Facts& facts) {
   capture_mitigations(root, facts);
 }
 
+/// Of this program's own file: two builds may be alike in all that is written down of them.
+std::optional<std::string> program_sha256() {
+  try {
+    return sha256_of_file("/proc/self/exe");
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 void capture_build(Facts& facts) {
   facts.set("build.compiler", fmt::format("{} {}", kBuildCompiler, kBuildCompilerVersion));
   facts.set("build.flags", without_folders(kBuildFlags));
@@ -181,6 +194,7 @@ void capture_build(Facts& facts) {
 #else
   facts.set("build.assertions", true);
 #endif
+  facts.put("build.sha256", program_sha256(), "the program's file cannot be read");
   facts.set("build.libc", fmt::format("glibc {}", ::gnu_get_libc_version()));
   facts.put("build.malloc", malloc_library(), "dladdr does not know where malloc comes from");
   // glibc's own knobs: malloc and huge pages are set through it.

@@ -329,3 +329,20 @@ TEST_CASE("machines are compared by what they can do, too", "[comparison]") {
   CHECK(values("quality") == std::pair(0.75, 0.75));
   CHECK_FALSE(row(comparison.rows, "quality").changes[1]);
 }
+
+TEST_CASE("why there is no verdict stands with the row that has none", "[compare]") {
+  const std::vector<std::vector<double>> curves(7, {0.2, 0.5});
+  std::vector<Side> sides = {series("before", curves), series("after", curves)};
+  for (std::size_t i = 0; i < 2; ++i) sides[1].runs[i].metrics[0].summary.median.reset();
+  const Comparison comparison = compare_sides(sides, std::nullopt);
+  CHECK(comparison.missing.empty());
+  CHECK(row(comparison.rows, "time.step").notes.at(1) ==
+        "no verdict: 5 of 7 hours have it, 6 are the fewest");
+  CHECK_FALSE(row(comparison.rows, "time.step").changes[1]->low);
+  CHECK(row(comparison.rows, "time.epoch").notes.empty());
+  // All of the one were measured before all of the other.
+  REQUIRE(comparison.notes.size() == 1);
+  CHECK_THAT(comparison.notes[0], Catch::Contains("all runs of before began before all of after"));
+  CHECK_THAT(render_comparison(comparison),
+             Catch::Contains("note: all runs of before") && Catch::Contains("5 of 7 hours"));
+}

@@ -67,3 +67,26 @@ TEST_CASE("a shift has bounds where both sides have enough", "[compare]") {
   CHECK_FALSE(shift_of(five, six, kFewestHours).high);
   CHECK(shift_of(five, six, kFewestHours).center == 0.5);
 }
+
+TEST_CASE("sides that were not measured in turn are named", "[compare]") {
+  const auto at_hours = [](const char* name, int first, int every) {
+    std::vector<std::pair<std::string, std::string>> runs;
+    for (int i = 0; i < 6; ++i) {
+      const int hour = first + every * i;
+      runs.emplace_back(std::to_string(hour),
+                        (hour < 10 ? "0" : "") + std::to_string(hour) + ":00:00");
+    }
+    Side side = side_of(runs);
+    side.name = name;
+    return side;
+  };
+  const Side monday = at_hours("a", 0, 1);
+  const Side tuesday = at_hours("b", 10, 1);
+  CHECK_THAT(apart_text(monday, tuesday),
+             Catch::Contains("all runs of a began before all of b (until 2026-01-31T05:00, from "
+                             "2026-01-31T10:00)"));
+  CHECK(apart_text(tuesday, monday) == apart_text(monday, tuesday));
+  CHECK(apart_text(at_hours("a", 0, 2), at_hours("b", 1, 2)).empty());
+  // Too few hours give no verdict that could be doubted.
+  CHECK(apart_text(side_of({{"a", "09:00:00"}}), tuesday).empty());
+}

@@ -48,6 +48,8 @@ TEST_CASE("files by themselves are judged by the spread between hours", "[gate]"
   CHECK(report.campaign.empty());
   CHECK(row(report, "time.step").verdict == Verdict::kRegressed);
   CHECK(row(report, "time.step").n == 6);
+  REQUIRE(report.notes.size() == 1);
+  CHECK_THAT(report.notes[0], Catch::Contains("all runs of a began before all of b"));
   // Six runs of one series are one series: they share the machine's state of that hour.
   const Edit same_series = [](Result& run) { run.identity.series_id = "one"; };
   const GateReport one = judged(series("a", 6, 0.5, same_series), series("b", 6, 0.6));

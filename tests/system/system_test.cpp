@@ -6,6 +6,7 @@
 #include <random>
 
 #include "harness/base/files.hpp"
+#include "harness/base/hash.hpp"
 #include "harness/system/capture.hpp"
 #include "harness/system/cgroup.hpp"
 #include "harness/system/dmi.hpp"
@@ -172,6 +173,7 @@ TEST_CASE("this machine is captured, quickly and without names", "[system]") {
   check_missing(system, system["missing"]);
   CHECK(system["limits"]["usable_cpus"].get<int>() >= 1);
   CHECK(system["build"]["libc"].get<std::string>().starts_with("glibc"));
+  CHECK(system["build"]["sha256"] == sha256_of_file("/proc/self/exe"));
   char host[256] = {};
   REQUIRE(::gethostname(host, sizeof host - 1) == 0);
   const std::string quoted = "\"" + std::string(host) + "\"";

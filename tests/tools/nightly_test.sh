@@ -15,6 +15,7 @@ printf 'build/\nruns/\n' >.gitignore
 cat >quickstart <<'END'
 #!/usr/bin/env bash
 [[ ! -e "$(dirname "$0")/broken" ]] || exit 1
+[[ "$(git -C "$(dirname "$0")" log --format=%s -n 1)" != "${DOES_NOT_BUILD:-}" ]] || exit 1
 mkdir -p "$(dirname "$0")/build/release"
 cp "$(dirname "$0")/program" "$(dirname "$0")/build/release/harness"
 END
@@ -75,6 +76,12 @@ expect 'a regression goes before what is inconclusive' 4 '2 of 2 gates ran' env 
 expect 'what did not run goes before a regression' 1 '1 of 2 gates ran' env VERDICT_focal_loss=4 \
   VERDICT_null=1 .ci/nightly --workloads 'focal-loss null'
 expect 'an interrupt' 2 'interrupted' env VERDICT_focal_loss=2 "${nightly[@]}"
+expect 'an anchor that no longer builds costs no verdict' 0 'the anchor '"$(short first)"' does not build' \
+  env DOES_NOT_BUILD=first "${nightly[@]}" --anchor "$(short first)"
+expect 'and a regression is found all the same' 4 'exit code 4' \
+  env DOES_NOT_BUILD=first VERDICT_focal_loss=4 "${nightly[@]}" --anchor "$(short first)"
+expect 'a baseline that does not build' 1 'does not build' \
+  env DOES_NOT_BUILD=first "${nightly[@]}" --baseline "$(short first)"
 expect 'no workload' 1 'nothing would be gated' .ci/nightly --workloads ' '
 expect 'an unknown commit' 1 'no such commit' .ci/nightly --baseline nonsense
 expect 'an unknown option' 1 'unknown' .ci/nightly --nonsense x
@@ -85,6 +92,13 @@ expect 'a commit that does not build' 1 'does not build' "${nightly[@]}"
 rm broken
 mkdir elsewhere && cd elsewhere || exit 1
 expect 'an --out of the caller' 0 "files in $PWD/out" ../.ci/nightly --workloads null --out out
+
+# On GitHub a night that could not tell is kept as well, with the campaign that the next one goes on with.
+workflow="$(dirname -- "$script")/../.github/workflows/nightly.yml"
+kept="$(grep -B 1 -A 5 'uses: actions/cache/save' "$workflow")"
+for word in 'if: always()' '            record' '            nights'; do
+  grep -qF -- "$word" <<<"$kept" || { printf 'FAILED the workflow keeps no %s\n' "$word" && failed=1; }
+done
 
 [[ $failed == 0 ]] && echo 'nightly_test: all as expected'
 exit "$failed"

@@ -114,6 +114,9 @@ std::string render_comparison(const Comparison& comparison) {
   }
   text += "\nPERFORMANCE (median over the hours [95 % interval])\n";
   for (const ComparedRow& row : comparison.rows) add_row(text, row);
+  for (const std::string& note : comparison.notes) {
+    text += "\n" + wrap("note: " + note, kColumns, 0) + "\n";
+  }
   if (!comparison.missing.empty()) text += "\n" + wrap(comparison.missing, kColumns, 0) + "\n";
   text += fmt::format("{}\n", kUnverifiedNotice);
   return text;
@@ -154,6 +157,7 @@ json to_json(const Comparison& comparison) {
           {"runs", comparison.runs},
           {"hours", comparison.hours},
           {"no_verdict", comparison.missing},
+          {"notes", comparison.notes},
           {"doubts", comparison.doubts},
           {"differences", comparison.differences},
           {"convergence", rows_json(comparison.convergence)},

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
+#include "harness/base/steady.hpp"
 #include "harness/base/text.hpp"
 #include "harness/system/affinity.hpp"
 #include "harness/system/memory_limit.hpp"
@@ -26,16 +27,10 @@
 namespace harness {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr int kMaxThreads = 4096;
 constexpr long long kMinCopyBytes = 64LL << 20;
 /// Waiting longer than this for the others to arrive, a burst is called off.
 constexpr auto kMaxWait = std::chrono::milliseconds(500);
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// Best effort: a burst on a migrating thread is still a burst.
 void bind_this_thread(int cpu) {
@@ -221,11 +216,11 @@ class PeakSampler::Crew {
   template <typename Work>
   void time_work(Worker& worker, Work&& work) {
     worker.rate = 0;
-    const Clock::time_point warm = Clock::now();
+    const Steady::time_point warm = Steady::now();
     do {
       work();
     } while (seconds_since(warm) < options_.warm_seconds);
-    Clock::time_point start;
+    Steady::time_point start;
     if (!meet(start)) return;
     double amount = 0;
     double elapsed = 0;
@@ -238,8 +233,8 @@ class PeakSampler::Crew {
   }
 
   /// Waits, spinning to keep the clock up, until all threads are here; the last one sets the start.
-  bool meet(Clock::time_point& start) {
-    const Clock::time_point came = Clock::now();
+  bool meet(Steady::time_point& start) {
+    const Steady::time_point came = Steady::now();
     if (arrived_.fetch_add(1) + 1 == workers_.size()) {
       start_ticks_.store(came.time_since_epoch().count());
     }
@@ -248,10 +243,10 @@ class PeakSampler::Crew {
       if (spins % 64 == 63) {
         // With more threads than CPUs someone has to make room for those not here yet.
         std::this_thread::yield();
-        if (Clock::now() - came > kMaxWait) called_off_.store(true);
+        if (Steady::now() - came > kMaxWait) called_off_.store(true);
       }
     }
-    start = Clock::time_point(Clock::duration(start_ticks_.load()));
+    start = Steady::time_point(Steady::duration(start_ticks_.load()));
     return !called_off_.load();
   }
 
@@ -268,7 +263,7 @@ class PeakSampler::Crew {
   std::size_t unfinished_ = 0;
 
   std::atomic<std::size_t> arrived_{0};
-  std::atomic<Clock::rep> start_ticks_{0};
+  std::atomic<Steady::rep> start_ticks_{0};
   std::atomic<bool> called_off_{false};
 
   std::vector<std::jthread> threads_{};  // last: stopped and joined before the rest is gone
