@@ -153,6 +153,15 @@ std::optional<std::string> malloc_library() {
   return clean_text(std::filesystem::path(info.dli_fname).filename().string());
 }
 
+/// Of this program's own file: two builds may be alike in all that is written down of them.
+std::optional<std::string> program_sha256() {
+  try {
+    return sha256_of_file("/proc/self/exe");
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 void capture_os(const SystemRoot& root, Facts& facts) {
@@ -173,15 +182,6 @@ void capture_os(const SystemRoot& root, Facts& facts) {
   capture_container(root, facts);
   capture_virtualisation(root, facts);
   capture_mitigations(root, facts);
-}
-
-/// Of this program's own file: two builds may be alike in all that is written down of them.
-std::optional<std::string> program_sha256() {
-  try {
-    return sha256_of_file("/proc/self/exe");
-  } catch (const Error&) {
-    return std::nullopt;
-  }
 }
 
 void capture_build(Facts& facts) {

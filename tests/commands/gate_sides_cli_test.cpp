@@ -53,8 +53,8 @@ TEST_CASE("an anchor that does not run costs no verdict", "[gate][lockstep][anch
              "not finite"}}) {
     CAPTURE(one.anchor);
     const TemporaryFolder folder;
-    const Outcome outcome =
-        gate(folder, told("0.0005"), told("0.001"), {"--lockstep", "--anchor", one.anchor});
+    const Outcome outcome = gate(folder, told("0.0005"), told("0.001"),
+                                 {"--lockstep", "--pairs", "24", "--anchor", one.anchor});
     CAPTURE(outcome.out, outcome.err);
     CHECK(outcome.code == 4);
     const json report = json::parse(outcome.out);
@@ -76,11 +76,12 @@ TEST_CASE("an anchor whose results are of no use costs no verdict",
           "[gate][lockstep][anchor][cli]") {
   const TemporaryFolder none;
   for (const std::string& anchor :
-       {std::string("/no/such/place/harness run --workload null"), base() + " --set quality=-1000",
+       {base() + " --set quality=-1000",
         script(none, "echo 'harness: --lockstep: unknown option' >&2; exit 1\n")}) {
     CAPTURE(anchor);
     const TemporaryFolder folder;
-    const Outcome outcome = gate(folder, base(), slow(), {"--allow-debug", "--anchor", anchor});
+    const Outcome outcome =
+        gate(folder, base(), slow(), {"--allow-debug", "--pairs", "24", "--anchor", anchor});
     CAPTURE(outcome.out, outcome.err);
     CHECK(outcome.code == 4);
     const json report = json::parse(outcome.out);
@@ -96,29 +97,20 @@ TEST_CASE("an anchor with other rules runs under ours", "[gate][lockstep][anchor
   copy_home(other.path());
   const std::string elsewhere = "HARNESS_HOME=" + other.path().string() + " ";
   const TemporaryFolder folder;
-  const Outcome outcome =
-      gate(folder, base(), slow(), {"--allow-debug", "--anchor", elsewhere + base()});
+  const Outcome outcome = gate(folder, base(), slow(),
+                               {"--allow-debug", "--pairs", "24", "--anchor", elsewhere + base()});
   CAPTURE(outcome.out, outcome.err);
   CHECK(outcome.code == 4);
   const json report = json::parse(outcome.out);
   CHECK_FALSE(row_of(report, "anchor.time.step").is_null());
   CHECK_THAT(report.at("notes").dump(), Catch::Contains("the anchor's rules differ"));
-  // One that cannot is left out.
-  const TemporaryFolder old;
-  const std::string cannot = script(old, "case \"$*\" in *--rules*) exit 1;; esac\n" + elsewhere +
-                                             "exec " + harness_program() + " \"$@\"\n");
-  const TemporaryFolder out;
-  const Outcome without = gate(out, base(), slow(),
-                               {"--allow-debug", "--anchor", cannot + " --set custom-speedup=0.5"});
-  CAPTURE(without.out, without.err);
-  CHECK(without.code == 4);
-  CHECK_THAT(without.out, Catch::Contains("the anchor is left out"));
 }
 
 TEST_CASE("a harness run beside another side: times, and its own quality",
           "[gate][lockstep][cli]") {
   const TemporaryFolder folder;
-  const Outcome red = gate(folder, told("0.0005"), null_side(""), {"--lockstep", "--allow-debug"});
+  const Outcome red =
+      gate(folder, told("0.0005"), null_side(""), {"--lockstep", "--allow-debug", "--pairs", "20"});
   CAPTURE(red.out, red.err);
   CHECK(red.code == 4);
   const json report = json::parse(red.out);
@@ -129,13 +121,15 @@ TEST_CASE("a harness run beside another side: times, and its own quality",
   const std::string wrong = null_side("--set quality=-1000");
   const TemporaryFolder fast;
   const std::string slower = side_that_tells(R"(sleep 0.01; echo '{"seconds":[0.012]}')");
-  const Outcome missed = gate(fast, slower, wrong, {"--lockstep", "--allow-debug"});
+  const Outcome missed =
+      gate(fast, slower, wrong, {"--lockstep", "--allow-debug", "--pairs", "20"});
   CAPTURE(missed.out, missed.err);
   CHECK(missed.code == 4);
   CHECK(row_of(json::parse(missed.out), "quality target").at("verdict") == "regressed");
   const TemporaryFolder error;
-  check_one_error(gate(error, wrong, told("0.001"), {"--lockstep", "--allow-debug"}), 1,
-                  "missed its quality target");
+  check_one_error(
+      gate(error, wrong, told("0.001"), {"--lockstep", "--allow-debug", "--pairs", "20"}), 1,
+      "missed its quality target");
   // Without the option nobody knows that the other one could step in turn.
   const TemporaryFolder mixed;
   check_one_error(gate(mixed, null_side(""), told("0.001"), {"--allow-debug"}), 1, "--lockstep");
