@@ -44,6 +44,14 @@ enum class ScopeKind {
   kKernel,    ///< of ours, inside an operator
 };
 
+/// What the thread that runs the steps left to the operating system.
+struct SystemWork {
+  std::int64_t page_faults = 0;  ///< that needed no disk
+  /// Told apart from the program's own time by a clock that ticks every few milliseconds: right for
+  /// what takes many ticks, in one call or in a hundred.
+  std::int64_t nanoseconds = 0;
+};
+
 /// Times are nanoseconds since the epoch, by a clock that is not set while it runs.
 struct RecordedScope {
   ScopeKind kind = ScopeKind::kOperator;
@@ -58,6 +66,7 @@ struct RecordedScope {
   std::string shapes{};                  ///< of the inputs, "f32[1,256,100,100] f32[256]"
   double bytes = 0;                      ///< of inputs and outputs, each tensor once
   std::int64_t page_faults = 0;          ///< of the process while it was open, that needed no disk
+  std::optional<SystemWork> system{};    ///< while it was open; empty: not counted
   std::optional<Primitive> kernel{};     ///< of kKernel: what it is, but for the time
   std::optional<double> kernel_flops{};  ///< of what leaves no primitive of oneDNN's to count
 };

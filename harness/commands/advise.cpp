@@ -66,6 +66,8 @@ ExitCode advise_command(const Arguments& arguments) {
   const AdviceFacts facts = advice_facts(profile, plan, request, report.notes);
   report.step_seconds = facts.step_seconds;
   report.advice = advise(profile.tables, facts);
+  report.unexplained_seconds =
+      unexplained_seconds(profile.tables, report.step_seconds, report.advice);
   report.try_command = ablation_command(plan, report.advice);
   if (options.flag("json")) {
     print_json(to_json(report));

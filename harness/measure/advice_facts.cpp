@@ -152,7 +152,7 @@ AdviceFacts advice_facts(const Profile& profile, RunPlan& plan, const RunRequest
   facts.possible = possible_changes(plan);
   const double overhead = profile.overhead ? std::max(profile.overhead->center, 1.0) : 1.0;
   facts.step_seconds = profile.tables.step_seconds / overhead;
-  facts.fault_seconds = page_fault_seconds(plan.context.threads);
+  if (!profile.tables.system) facts.fault_seconds = page_fault_seconds(plan.context.threads);
   facts.copy_bandwidth = copy_bandwidth_of(profile).value_or(0);
   for (Remedy& remedy : remedies_of(facts.possible)) {
     OfferedRemedy offered{std::move(remedy), {}, {}};

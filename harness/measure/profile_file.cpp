@@ -34,9 +34,6 @@ Profile read_profile(const std::string& file) {
   if (!checked.report.profile) {
     throw Error(name, "is no profile", "'harness profile' writes one");
   }
-  if (checked.report.profile->tables.primitives.empty()) {
-    throw Error(name, "holds no primitive: nothing can be replayed");
-  }
   return std::move(*checked.report.profile);
 }
 
@@ -84,6 +81,9 @@ void note_slowdown(double slowdown, std::vector<std::string>& notes) {
 
 StepModel model_of(const Profile& profile, const WorkloadContext& context,
                    std::vector<std::string>& notes) {
+  if (profile.tables.primitives.empty()) {
+    throw Error("profile", "holds no primitive: nothing can be replayed");
+  }
   double overhead = 1;
   if (profile.overhead && profile.overhead->center > 1) {
     overhead = profile.overhead->center;

@@ -12,7 +12,7 @@
 
 namespace harness {
 
-/// Throws Error for a file that is no sound profile, or that holds no primitive.
+/// Throws Error for a file that is no sound profile.
 Profile read_profile(const std::string& file);
 
 /// Takes out of a profile's request what this machine cannot do: CPUs that it does not have to pin
@@ -26,8 +26,8 @@ void note_doubts(const Profile& profile, std::vector<std::string>& notes);
 /// Says so when the same primitives now take another time than when the profile was taken.
 void note_slowdown(double slowdown, std::vector<std::string>& notes);
 
-/// The profile's step under the precision and the batch of `context`. Throws Error where the
-/// profile does not tell of them; adds what is not known to `notes`.
+/// The profile's step under the precision and the batch of `context`. Throws Error where it holds
+/// no primitive or does not tell of them; adds what is not known to `notes`.
 StepModel model_of(const Profile& profile, const WorkloadContext& context,
                    std::vector<std::string>& notes);
 

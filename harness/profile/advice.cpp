@@ -16,13 +16,18 @@ namespace {
 
 constexpr double kWorthwhile = 0.01;  // of a step
 
+// Seconds in the system that some dozens of its ticks tell apart from the program's own.
+constexpr double kSoundSystemTime = 0.2;
+
 class Adviser {
  public:
   Adviser(const ProfileTables& tables, const AdviceFacts& facts)
-      : tables_(tables),
-        facts_(facts),
-        step_{tables, facts.copy_bandwidth > 0 ? facts.copy_bandwidth : operator_bandwidth(tables),
-              facts.fault_seconds, facts.allocator == "system"} {}
+      : tables_(tables), facts_(facts), step_{tables} {
+    step_.bandwidth = facts.copy_bandwidth > 0 ? facts.copy_bandwidth : operator_bandwidth(tables);
+    step_.fault_seconds = facts.fault_seconds;
+    step_.system_factor = system_factor(tables, step_.bandwidth);
+    step_.without_faults = facts.allocator == "system";
+  }
 
   std::vector<Advice> run() {
     memory();
@@ -63,22 +68,55 @@ class Adviser {
 
   void memory() {
     if (!possible("allocator", "pooled")) return;
-    double faults = 0, seconds = 0;
+    double faults = 0, seconds = 0, in_primitives = 0;
     for (const OperatorRow& row : tables_.operators) {
       faults += row.page_faults;
-      seconds += fault_cost(row, step_.bandwidth, step_.fault_seconds);
+      const double cost = step_.fault_cost(row);
+      seconds += cost;
+      if (tables_.system && row.self_seconds > 0) {
+        in_primitives += cost * std::clamp(row.primitive_seconds / row.self_seconds, 0.0, 1.0);
+      }
     }
-    found_.push_back(
-        {"memory",
-         fmt::format("{:.3g} million page faults a step: memory goes back to the "
-                     "system and is requested again",
-                     faults * 1e-6),
-         fmt::format("{} a fault (measured here), at most what an operator took "
-                     "beyond moving its bytes{}",
-                     format_quantity(facts_.fault_seconds, "s"),
-                     step_.bandwidth > 0 ? " at " + format_quantity(step_.bandwidth, "B/s")
-                                         : std::string()),
-         AdvisedChange{"allocator", "pooled"}, seconds, false});
+    // Between operators, too, there is memory to take back.
+    if (tables_.system) {
+      const SystemTime& system = *tables_.system;
+      seconds = system.page_faults > 0
+                    ? std::min(step_.system_factor * system.seconds, tables_.step_seconds)
+                    : 0;
+    }
+    found_.push_back({"memory",
+                      fmt::format("{:.3g} million page faults a step: memory goes back to the "
+                                  "system and is requested again",
+                                  faults * 1e-6),
+                      price_of_faults(), AdvisedChange{"allocator", "pooled"}, seconds, false,
+                      in_primitives});
+  }
+
+  std::string price_of_faults() const {
+    const std::string at =
+        step_.bandwidth > 0 ? " at " + format_quantity(step_.bandwidth, "B/s") : std::string();
+    if (!tables_.system) {
+      return fmt::format(
+          "{} a fault in a loop here, as the profile is older than schema 1.5.0 and tells none of "
+          "its own; at most what an operator took beyond moving its bytes{}",
+          format_quantity(facts_.fault_seconds, "s"), at);
+    }
+    const SystemTime& system = *tables_.system;
+    std::string text = fmt::format(
+        "{} that the step's thread spent in the operating system, {} for each of its "
+        "{:.3g} million faults",
+        format_quantity(system.seconds, "s"), format_quantity(system.fault_seconds(), "s"),
+        system.page_faults * 1e-6);
+    if (step_.system_factor > 1) {
+      text += fmt::format(
+          "; times {:.2f}, for half of what operators took beyond that and moving "
+          "their bytes{}",
+          step_.system_factor, at);
+    }
+    if (system.seconds * static_cast<double>(tables_.steps) < kSoundSystemTime) {
+      text += "; a short sample: profile with more --steps";
+    }
+    return text;
   }
 
   void remedies() {
@@ -115,7 +153,8 @@ class Adviser {
                   std::nullopt,
                   false};
     if (slow_flops > 0 && fast_flops > 0) {
-      advice.expected_seconds = std::max(slow - slow_flops * fast / fast_flops, 0.0);
+      advice.primitive_seconds = std::max(slow - slow_flops * fast / fast_flops, 0.0);
+      advice.expected_seconds = advice.primitive_seconds;
     }
     found_.push_back(std::move(advice));
   }
@@ -167,6 +206,16 @@ class Adviser {
 
 std::vector<Advice> advise(const ProfileTables& tables, const AdviceFacts& facts) {
   return Adviser(tables, facts).run();
+}
+
+double unexplained_seconds(const ProfileTables& tables, double step_seconds,
+                           const std::vector<Advice>& advice) {
+  double left = step_seconds - working_seconds(tables);
+  for (const Advice& one : advice) {
+    if (one.changes_numbers) continue;
+    left -= one.expected_seconds.value_or(0) - one.primitive_seconds;
+  }
+  return std::max(left, 0.0);
 }
 
 }  // namespace harness

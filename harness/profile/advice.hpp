@@ -27,7 +27,7 @@ struct AdviceFacts {
   /// Changes that the workload and this machine allow, those of kernels included.
   std::vector<AdvisedChange> possible{};
   double step_seconds = 0;    ///< of a plain step
-  double fault_seconds = 0;   ///< of a page fault here, measured
+  double fault_seconds = 0;   ///< of a page fault here, for a profile that does not tell its own
   double copy_bandwidth = 0;  ///< B/s beside the profile; 0: not known
   std::vector<OfferedRemedy> remedies{};
   std::optional<double> projected_bf16{};  ///< seconds of a step
@@ -36,5 +36,10 @@ struct AdviceFacts {
 /// Advice that brings at least one percent of a step, or whose gain is unknown. Changes that keep
 /// the arithmetic come first, each group by expected gain.
 std::vector<Advice> advise(const ProfileTables& tables, const AdviceFacts& facts);
+
+/// Seconds of a plain step that are neither primitives and kernels at work nor a gain expected of
+/// `advice` that keeps the arithmetic.
+double unexplained_seconds(const ProfileTables& tables, double step_seconds,
+                           const std::vector<Advice>& advice);
 
 }  // namespace harness

@@ -79,11 +79,14 @@ Attribution attribute(const Recording& recording) {
   a.operators.assign(count, -1);
   a.self_ns.resize(count);
   a.self_faults.resize(count);
+  a.self_system_ns.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
     const RecordedScope& scope = scopes[i];
     const auto index = static_cast<std::int64_t>(i);
     a.self_ns[i] = scope.end_ns - scope.begin_ns;
     a.self_faults[i] = scope.page_faults;
+    const std::int64_t system_ns = scope.system ? scope.system->nanoseconds : 0;
+    a.self_system_ns[i] = system_ns;
     a.backward[i] = scope.backward;
     if (scope.kind == ScopeKind::kStep) a.step[i] = index;
     if (scope.parent >= 0) {
@@ -95,6 +98,7 @@ Attribution attribute(const Recording& recording) {
       a.backward[i] = scope.backward || a.backward[around];
       a.self_ns[around] -= scope.end_ns - scope.begin_ns;
       a.self_faults[around] -= scope.page_faults;
+      a.self_system_ns[around] -= system_ns;
     }
     if (scope.kind == ScopeKind::kPhase) a.phase[i] = index;
     if (scope.kind == ScopeKind::kModule) a.module[i] = scope.name;

@@ -20,6 +20,7 @@ struct Attribution {
       operators{};  ///< the innermost operator or kernel: itself or around it; -1
   std::vector<std::int64_t> self_ns{};  ///< without the scopes inside
   std::vector<std::int64_t> self_faults{};
+  std::vector<std::int64_t> self_system_ns{};  ///< of the thread that runs the steps
 };
 /// Takes a step out that did not come to its end. What its log says belongs to no step then.
 void drop_last_step(Recording& recording);

@@ -16,9 +16,20 @@ std::vector<Remedy>& registered() {
 
 }  // namespace
 
+// Other threads fault beside that of the step, or it waits for them: what it spends in the system
+// itself is what the step takes longer.
+double PricedStep::fault_cost(const OperatorRow& row) const {
+  if (!tables.system) return harness::fault_cost(row, bandwidth, fault_seconds);
+  return std::clamp(system_factor * row.system_seconds, 0.0, std::max(row.self_seconds, 0.0));
+}
+
 double PricedStep::gap(const OperatorRow& row) const {
-  if (!without_faults) return std::max(row.gap_seconds(), 0.0);
-  return gap_without_faults(row, bandwidth, fault_seconds);
+  const double whole = std::max(row.gap_seconds(), 0.0);
+  if (!without_faults || whole <= 0) return whole;
+  if (!tables.system) return gap_without_faults(row, bandwidth, fault_seconds);
+  // Faults fall evenly on primitives and what is around them; bytes have to move in any case.
+  const double moving = bandwidth > 0 ? std::min(row.bytes / bandwidth, whole) : 0;
+  return std::max(whole * (1 - fault_cost(row) / row.self_seconds), moving);
 }
 
 RegisterRemedy::RegisterRemedy(Remedy remedy) { registered().push_back(std::move(remedy)); }

@@ -27,17 +27,21 @@ struct Advice {
   std::optional<AdvisedChange> change{};     ///< empty: no setting of this program does it
   std::optional<double> expected_seconds{};  ///< saved a step; empty: cannot be told from here
   bool changes_numbers = false;  ///< other arithmetic: the model has to be verified again
+  double primitive_seconds = 0;  ///< part of expected_seconds: saved in primitives and kernels
 };
 
 /// What a remedy is priced from.
 struct PricedStep {
   const ProfileTables& tables;
   double bandwidth = 0;        ///< B/s of what streams through memory; 0: not known
-  double fault_seconds = 0;    ///< of a page fault here, measured
+  double fault_seconds = 0;    ///< of a page fault here, where the profile does not tell its own
+  double system_factor = 1;    ///< of a second in the operating system: harness::system_factor()
   bool without_faults = true;  ///< the gaps: see gap()
   /// Seconds a step of the remedy's replays, as recorded and as run again. Empty: there are none.
   std::optional<double> recorded{}, replayed{};
 
+  /// Of what a row took, the part that its page faults cost.
+  double fault_cost(const OperatorRow& row) const;
   /// Seconds of a row outside of primitives. Where memory is kept between steps, the few faults
   /// there are stay; where it is not, that is the first thing to mend, and what else there is to
   /// gain is counted without them.

@@ -45,10 +45,7 @@ class Tabulator {
 
   ProfileTables tabulate() {
     tables_.steps = static_cast<std::size_t>(count_steps(recording_));
-    for (const RecordedScope& scope : recording_.scopes) {
-      if (scope.kind != ScopeKind::kStep) continue;
-      tables_.step_seconds += static_cast<double>(scope.end_ns - scope.begin_ns) * kNano / steps_;
-    }
+    add_steps();
     add_operators();
     add_kernels();
     add_executed();
@@ -69,6 +66,22 @@ class Tabulator {
   bool in_step(std::int64_t scope) const {
     return scope >= 0 && scope < static_cast<std::int64_t>(recording_.scopes.size()) &&
            attribution_.step[static_cast<std::size_t>(scope)] >= 0;
+  }
+
+  void add_steps() {
+    SystemTime system;
+    bool counted = tables_.steps > 0;
+    for (const RecordedScope& scope : recording_.scopes) {
+      if (scope.kind != ScopeKind::kStep) continue;
+      tables_.step_seconds += static_cast<double>(scope.end_ns - scope.begin_ns) * kNano / steps_;
+      if (!scope.system) {
+        counted = false;
+        continue;
+      }
+      system.seconds += static_cast<double>(scope.system->nanoseconds) * kNano / steps_;
+      system.page_faults += static_cast<double>(scope.system->page_faults) / steps_;
+    }
+    if (counted) tables_.system = system;
   }
 
   void add_operators() {
@@ -114,6 +127,7 @@ class Tabulator {
       if (!calls_others[i]) row.bytes += scope.bytes / steps_;
       if (!scope.kernel) row.flops += scope.kernel_flops.value_or(0) / steps_;
       row.page_faults += static_cast<double>(attribution_.self_faults[i]) / steps_;
+      row.system_seconds += static_cast<double>(attribution_.self_system_ns[i]) * kNano / steps_;
       inside += self / steps_;
     }
     tables_.between_seconds = tables_.step_seconds - inside;

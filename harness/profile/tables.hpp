@@ -30,6 +30,8 @@ struct OperatorRow {
   double bytes = 0;        ///< of inputs and outputs of the calls that called no other operator
   double flops = 0;        ///< of primitives and kernels
   double page_faults = 0;  ///< without those of the operators it called
+  /// Part of self_seconds that the thread that runs the steps spent in the operating system.
+  double system_seconds = 0;
 
   /// What no primitive took: allocation, dispatch, format, and all of what is computed without one.
   double gap_seconds() const { return self_seconds - primitive_seconds; }
@@ -59,10 +61,21 @@ struct LargeAllocation {
   std::string shapes{};  ///< of that operator's inputs
 };
 
+/// What the thread that runs the steps left to the operating system, in a step. Its time there is
+/// time of the step.
+struct SystemTime {
+  double seconds = 0;
+  double page_faults = 0;
+
+  /// Of a page fault: mapping the page, clearing it, taking it back.
+  double fault_seconds() const { return page_faults > 0 ? seconds / page_faults : 0; }
+};
+
 struct ProfileTables {
   std::size_t steps = 0;
   double step_seconds = 0;                 ///< mean
   double between_seconds = 0;              ///< of it, in no operator: what the workload itself does
+  std::optional<SystemTime> system{};      ///< empty: not counted
   std::vector<OperatorRow> operators{};    ///< by self_seconds, the longest first
   std::vector<PrimitiveRow> primitives{};  ///< by seconds, the longest first
   /// Of the step's primitive time, that of primitives with an owner; 1 without any primitive.

@@ -138,6 +138,26 @@ double fault_cost(const OperatorRow& row, double bandwidth, double fault_seconds
   return std::clamp(row.page_faults * fault_seconds, 0.0, std::max(beyond, 0.0));
 }
 
+double system_factor(const ProfileTables& tables, double bandwidth) {
+  double system = 0;
+  double beyond = 0;
+  for (const OperatorRow& row : tables.operators) {
+    if (row.primitive_seconds > 0 || faulted_share(row) <= kFewFaults) continue;
+    system += row.system_seconds;
+    beyond += std::max(row.gap_seconds(), 0.0) - gap_without_faults(row, bandwidth, 0);
+  }
+  return system > 0 ? std::clamp((1 + beyond / system) / 2, 1.0, 2.0) : 1;
+}
+
+double working_seconds(const ProfileTables& tables) {
+  double seconds = 0;
+  for (const PrimitiveRow& row : tables.primitives) seconds += row.seconds;
+  for (const OperatorRow& row : tables.operators) {
+    if (row.kernel) seconds += row.gap_seconds();  // those that are no primitive
+  }
+  return seconds;
+}
+
 std::string counters_text(const ProfileTables& tables) {
   if (tables.counters.empty()) {
     return tables.counters_reason.empty() ? "" : "none: " + tables.counters_reason;
@@ -159,11 +179,9 @@ std::string counters_text(const ProfileTables& tables) {
 std::vector<std::string> remarks(const ProfileTables& tables) {
   std::vector<std::string> found;
   double reordering = 0;
-  double primitives = 0;
   double created = 0;
   std::map<std::string, double> slow;
   for (const PrimitiveRow& row : tables.primitives) {
-    primitives += row.seconds;
     created += row.created;
     if (row.primitive.kind == "reorder") reordering += row.seconds;
     if (is_reference_implementation(row.primitive.implementation)) {
@@ -184,13 +202,14 @@ std::vector<std::string> remarks(const ProfileTables& tables) {
   if (reordering > kWorthARemark * tables.step_seconds) {
     found.push_back("copies into another layout take " + share_text(reordering, tables));
   }
-  double kernels = 0;  // of ours, those that are no primitive
-  for (const OperatorRow& row : tables.operators) {
-    if (row.kernel) kernels += row.self_seconds - row.primitive_seconds;
-  }
-  const double outside = tables.step_seconds - primitives - kernels;
+  const double outside = tables.step_seconds - working_seconds(tables);
   if (!tables.primitives.empty() && outside > kWorthARemark * tables.step_seconds) {
     found.push_back("outside of primitives and kernels: " + share_text(outside, tables));
+  }
+  if (tables.system && tables.system->seconds > kWorthARemark * tables.step_seconds) {
+    found.push_back(fmt::format("in the operating system: {}, with {:.3g} million page faults",
+                                share_text(tables.system->seconds, tables),
+                                tables.system->page_faults * 1e-6));
   }
   if (tables.attributed_share < 1) {
     found.push_back(fmt::format("{:.2f} % of the time in primitives belongs to no operator",

@@ -55,6 +55,14 @@ double gap_without_faults(const OperatorRow& row, double bandwidth, double fault
 /// took beyond what gap_without_faults() leaves it.
 double fault_cost(const OperatorRow& row, double bandwidth, double fault_seconds);
 
+/// By what to multiply seconds in the operating system for what page faults cost: 1 to 2. Below a
+/// virtual machine's system there is another that has its time, too; element-wise operators that
+/// fault took at most what is beyond moving their bytes at `bandwidth`. The middle of both bounds.
+double system_factor(const ProfileTables& tables, double bandwidth);
+
+/// Seconds of a step in primitives and in kernels of this project.
+double working_seconds(const ProfileTables& tables);
+
 /// "2.1e10 cycles, 3.05 instructions a cycle, ..." or why there is nothing; empty for a profile
 /// that did not ask.
 std::string counters_text(const ProfileTables& tables);

@@ -19,6 +19,9 @@ constexpr double kRounding = 1e-6;
 // The recording has a clock of its own.
 constexpr double kOtherClock = 0.01;
 
+// By which a system may be wrong that counts its own time in ticks.
+constexpr double kTick = 0.02;
+
 // Means of many small numbers, rounded by whoever added them up. A sum that overflowed is like
 // none.
 bool about(double a, double b) {
@@ -35,6 +38,7 @@ class Finder {
     steps();
     sums();
     counts();
+    system();
     order();
     overhead();
     return problems_.take();
@@ -135,6 +139,36 @@ class Finder {
           fmt::format("{}, but {} calls took {} s", row.primitive.milliseconds, row.calls,
                       row.seconds));
     }
+  }
+
+  // What the steps' thread left to the system is part of its time, in each operator and in the
+  // step.
+  void system() {
+    const auto within = [](double part, double whole, double tick) {
+      return part <= whole * (1 + kRounding) + tick + kRounding;
+    };
+    double sum = 0;
+    for (std::size_t i = 0; i < tables_.operators.size(); ++i) {
+      const OperatorRow& row = tables_.operators[i];
+      sum += row.system_seconds;
+      problems_.expect(
+          within(row.system_seconds, row.self_seconds, kTick * std::max(row.calls, 1.0)),
+          fmt::format("/profile/operators/{}/system_seconds", i),
+          fmt::format("{}, but it took {}", row.system_seconds, row.self_seconds));
+    }
+    if (!tables_.system) {
+      problems_.expect(sum == 0, "/profile/system",
+                       "is missing, but operators have seconds in the system");
+      return;
+    }
+    const auto& [seconds, faults] = *tables_.system;
+    const double count = faults * static_cast<double>(tables_.steps);
+    problems_.expect(std::abs(count - std::round(count)) <= kRounding * count,
+                     "/profile/system/page_faults", "is no mean of whole numbers");
+    problems_.expect(within(sum, seconds, 0), "/profile/system/seconds",
+                     fmt::format("{}, but the operators have {}", seconds, sum));
+    problems_.expect(within(seconds, tables_.step_seconds, kTick), "/profile/system/seconds",
+                     fmt::format("{}, but a step took {}", seconds, tables_.step_seconds));
   }
 
   // The longest first, and memory as time went by.

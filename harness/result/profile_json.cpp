@@ -24,6 +24,9 @@ constexpr JsonFields kOperator(
     JsonField("bytes", &OperatorRow::bytes), JsonField("flops", &OperatorRow::flops),
     JsonField("page_faults", &OperatorRow::page_faults));
 
+constexpr JsonFields kSystem(JsonField("seconds", &SystemTime::seconds),
+                             JsonField("page_faults", &SystemTime::page_faults));
+
 constexpr JsonFields kTensor(JsonField("name", &TensorLayout::name),
                              JsonField("type", &TensorLayout::type),
                              JsonField("layout", &TensorLayout::layout),
@@ -78,7 +81,12 @@ PrimitiveRow primitive_from(const json& object) {
 
 json tables_json(const ProfileTables& tables) {
   json object = kTables.put(tables);
-  object["operators"] = list_json(tables.operators, kOperator);
+  object["operators"] = list_json(tables.operators, [&](const OperatorRow& row) {
+    json one = kOperator.put(row);
+    if (tables.system) one["system_seconds"] = row.system_seconds;
+    return one;
+  });
+  if (tables.system) object["system"] = kSystem.put(*tables.system);
   object["primitives"] = list_json(tables.primitives, primitive_json);
   object["memory"] = list_json(tables.memory, [](const MemoryPoint& point) {
     return json::array({point.seconds, point.bytes});
@@ -91,12 +99,20 @@ json tables_json(const ProfileTables& tables) {
 
 ProfileTables tables_from(const json& object) {
   ProfileTables tables = kTables.take(object);
-  tables.operators = list_from<OperatorRow>(object.at("operators"), kOperator);
+  tables.operators = list_from<OperatorRow>(object.at("operators"), [](const json& one) {
+    OperatorRow row = kOperator.take(one);
+    row.system_seconds = one.value("system_seconds", 0.0);
+    return row;
+  });
   tables.primitives = list_from<PrimitiveRow>(object.at("primitives"), primitive_from);
   tables.memory = list_from<MemoryPoint>(object.at("memory"), [](const json& point) {
     return MemoryPoint{point.at(0), point.at(1)};
   });
   tables.allocations = list_from<LargeAllocation>(object.at("allocations"), kAllocation);
+  // Since 1.5.0.
+  if (const auto system = object.find("system"); system != object.end()) {
+    tables.system = kSystem.take(*system);
+  }
   // Since 1.1.0.
   tables.counters = object.value("counters", tables.counters);
   tables.counters_reason = object.value("counters_reason", "");

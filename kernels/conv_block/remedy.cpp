@@ -67,7 +67,10 @@ std::optional<Advice> grouped(const PricedStep& step) {
   Advice advice{.topic = "grouped convolutions",
                 .finding = fmt::format("{} a step", format_quantity(*step.recorded, "s")),
                 .basis = "replays of the same shapes by kernels of this project"};
-  if (step.replayed) advice.expected_seconds = std::max(*step.recorded - *step.replayed, 0.0);
+  if (step.replayed) {
+    advice.primitive_seconds = std::max(*step.recorded - *step.replayed, 0.0);
+    advice.expected_seconds = advice.primitive_seconds;
+  }
   return advice;
 }
 
@@ -99,7 +102,8 @@ std::optional<Advice> packing(const PricedStep& step) {
                                        format_count(std::llround(calls), "time"),
                                        format_quantity(seconds, "s")),
                 .basis = fmt::format("each of {} packed once a step", parameters.size()),
-                .expected_seconds = saved};
+                .expected_seconds = saved,
+                .primitive_seconds = saved};
 }
 
 const AdvisedChange kChange = {"conv-block", "custom"};

@@ -27,10 +27,30 @@ namespace {
 constexpr int kVerboseLevel = 2;
 constexpr std::string_view kEngine = "autograd::engine::";
 
-std::int64_t page_faults() {
+std::int64_t nanoseconds(const timeval& time) {
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + std::int64_t{time.tv_usec} * 1000;
+}
+
+rusage usage_of(int who) {
   rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_minflt;
+  getrusage(who, &usage);
+  return usage;
+}
+
+// The thread's counts are taken within the process's: a fault of the one is never missed by the
+// other.
+void begin_counts(Scope& scope) {
+  scope.page_faults = usage_of(RUSAGE_SELF).ru_minflt;
+  const rusage thread = usage_of(RUSAGE_THREAD);
+  scope.thread_page_faults = thread.ru_minflt;
+  scope.thread_system_ns = nanoseconds(thread.ru_stime);
+}
+
+void end_counts(Scope& scope) {
+  const rusage thread = usage_of(RUSAGE_THREAD);
+  scope.thread_page_faults = thread.ru_minflt - scope.thread_page_faults;
+  scope.thread_system_ns = nanoseconds(thread.ru_stime) - scope.thread_system_ns;
+  scope.page_faults = usage_of(RUSAGE_SELF).ru_minflt - scope.page_faults;
 }
 
 }  // namespace
@@ -113,7 +133,7 @@ class Profiler::Recording {
   void close() {
     if (open_.empty()) return;
     Scope& scope = trace_.scopes[static_cast<std::size_t>(open_.back())];
-    scope.page_faults = page_faults() - scope.page_faults;
+    end_counts(scope);
     scope.end_ns = now();
     std::fprintf(stdout, "#scope- %lld\n", static_cast<long long>(open_.back()));
     open_.pop_back();
@@ -138,7 +158,7 @@ class Profiler::Recording {
     scope.parent = open_.empty() ? -1 : open_.back();
     std::fprintf(stdout, "#scope+ %lld\n", static_cast<long long>(index));
     open_.push_back(index);
-    scope.page_faults = page_faults();
+    begin_counts(scope);
     scope.begin_ns = now();
     trace_.scopes.push_back(std::move(scope));
     return index;

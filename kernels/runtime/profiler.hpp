@@ -32,11 +32,13 @@ struct Scope {
   std::int64_t parent = -1;  ///< index of the scope around it
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
-  bool backward = false;         ///< a node of the autograd graph that runs backwards
-  std::int64_t sequence = -1;    ///< number of the autograd node it makes or is; -1: none
-  std::string shapes{};          ///< of the inputs: "f32[1,256,100,100] f32[256]"
-  double bytes = 0;              ///< of inputs and outputs
-  std::int64_t page_faults = 0;  ///< of the whole process while it was open, without disk
+  bool backward = false;                ///< a node of the autograd graph that runs backwards
+  std::int64_t sequence = -1;           ///< number of the autograd node it makes or is; -1: none
+  std::string shapes{};                 ///< of the inputs: "f32[1,256,100,100] f32[256]"
+  double bytes = 0;                     ///< of inputs and outputs
+  std::int64_t page_faults = 0;         ///< of the whole process while it was open, without disk
+  std::int64_t thread_page_faults = 0;  ///< of these, the recorded thread's
+  std::int64_t thread_system_ns = 0;    ///< that thread in the operating system, to a tick
   /// Of convolutions that LibTorch computes without oneDNN; 0 for the others.
   double flops = 0;
   std::optional<KernelFacts> facts{};

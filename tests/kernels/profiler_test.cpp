@@ -144,6 +144,25 @@ TEST_CASE("memory is told with who took it", "[profile]") {
   CHECK(!tables.memory.empty());
 }
 
+TEST_CASE("what the step's own thread left to the system is told", "[profile]") {
+  kernels::use_allocator("system");
+  constexpr double kPages = (256 << 20) / 4096.0;
+  const ProfileTables tables = profile([] {
+    at::zeros({64 << 20});
+    std::thread other([] { at::zeros({64 << 20}); });
+    other.join();
+  });
+  REQUIRE(tables.system);
+  CHECK(tables.system->seconds > 0);
+  CHECK(tables.system->seconds < tables.step_seconds);
+  CHECK(tables.system->page_faults > 0);
+  CHECK(tables.system->page_faults < 1.1 * kPages);  // not the other thread's
+  double seconds = 0;
+  for (const OperatorRow& row : tables.operators) seconds += row.system_seconds;
+  CHECK(seconds > 0);
+  CHECK(seconds <= Approx(tables.system->seconds));
+}
+
 TEST_CASE("other threads are told apart", "[profile]") {
   const ProfileTables tables = profile([] {
     std::thread other([] { at::ones({100}).add_(1); });

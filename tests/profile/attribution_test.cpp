@@ -50,6 +50,9 @@ Recording one_step() {
   all[6].backward = true;
   all[4].page_faults = 90;
   all[3].page_faults = 100;
+  all[4].system = SystemWork{30, 4'000'000};
+  all[3].system = SystemWork{35, 5'000'000};
+  all[0].system = SystemWork{50, 8'000'000};
   all[4].bytes = 1e6;
   recording.log =
       "onednn_verbose,info,oneDNN v3.2.0 (commit 1)\n"
@@ -84,6 +87,7 @@ TEST_CASE("a backward operator belongs to the module of its forward one", "[prof
   CHECK(a.forward[6] == 4);
   CHECK(a.self_ns[3] == 4'000'000);
   CHECK(a.self_faults[3] == 10);
+  CHECK(a.self_system_ns[3] == 1'000'000);
 }
 
 TEST_CASE("an operator that makes no node does not take the next one's", "[profile]") {
@@ -117,9 +121,33 @@ TEST_CASE("self times and what lies between them add up to the step", "[profile]
   CHECK(forward.gap_seconds() == Approx(0.0135));
   CHECK(forward.flops == Approx(2.0 * 64 * 56 * 56 * 64 * 9));
   CHECK(forward.page_faults == 90);
+  CHECK(forward.system_seconds == Approx(0.004));
   CHECK(row(tables, "aten::convolution_backward").backward);
   CHECK(tables.attributed_share == 1);
   CHECK(tables.libraries == std::vector<std::string>{"3.2.0"});
+}
+
+TEST_CASE("what the steps' thread left to the system is told only where each step counted it",
+          "[profile]") {
+  Recording recording = one_step();
+  RecordedScope second = scope(ScopeKind::kStep, "step", -1, 2000, 2100);
+  second.system = SystemWork{150, 24'000'000};
+  recording.scopes.push_back(second);
+  const ProfileTables tables = tabulate(recording);
+  REQUIRE(tables.system);
+  CHECK(tables.system->seconds == Approx(0.016));
+  CHECK(tables.system->page_faults == 100);
+  CHECK(tables.system->fault_seconds() == Approx(0.016 / 100));
+  const auto told = remarks(tables);
+  CHECK(std::any_of(told.begin(), told.end(), [](const std::string& remark) {
+    return remark ==
+           "in the operating system: 16.00 ms a step (16.0 %), with 0.0001 million page "
+           "faults";
+  }));
+  recording.scopes.back().system.reset();
+  CHECK_FALSE(tabulate(recording).system);
+  CHECK_FALSE(tabulate(Recording()).system);
+  CHECK(SystemTime{3, 0}.fault_seconds() == 0);
 }
 
 TEST_CASE("rows of several steps are means", "[profile]") {

@@ -1,6 +1,7 @@
 // Ablations and profiles that somebody altered, and checks of the golden data.
 #include "harness/base/files.hpp"
 #include "harness/base/text.hpp"
+#include "harness/result/profile_json.hpp"
 #include "tests/support/forged.hpp"
 
 using namespace harness;  // NOLINT(google-build-using-namespace)
@@ -160,6 +161,23 @@ TEST_CASE("forged checks of single operators are refused", "[forged]") {
                "/variants/1/quality/checks/0/name"}});
 }
 
+TEST_CASE("a profile keeps what its steps left to the system; an older one has nothing of it",
+          "[forged]") {
+  json document = honest_profile();
+  document["schema_version"] = "1.4.0";
+  CHECK(judged(document).report.problems.empty());
+  CHECK_FALSE(profile_from_json(document).tables.system);
+  json& part = document["profile"];
+  part["system"] = {{"seconds", 0.0005}, {"page_faults", 5}};
+  part["operators"][0]["page_faults"] = 7;
+  part["operators"][0]["system_seconds"] = 0.0004;
+  document["schema_version"] = "1.5.0";
+  CHECK(judged(document).report.problems.empty());
+  const json again = to_json(profile_from_json(document));
+  CHECK(again["profile"]["system"] == part["system"]);
+  CHECK(again["profile"]["operators"] == part["operators"]);
+}
+
 TEST_CASE("forged profiles are refused, each at the field that does not fit", "[forged]") {
   const json honest = honest_profile();
   refuse_all(
@@ -207,6 +225,36 @@ TEST_CASE("forged profiles are refused, each at the field that does not fit", "[
            "/profile/steps"},
           {"another overhead", [](json& d) { d["profile"]["overhead"]["center"] = 1; },
            "/profile/overhead/center"},
+          {"seconds in the system in a step that counted none",
+           [](json& d) { d["profile"]["operators"][0]["system_seconds"] = 0.001; },
+           "/profile/system"},
+          {"longer in the system than the operator took",
+           [](json& d) {
+             d["profile"]["operators"][0]["system_seconds"] = 60;
+             d["profile"]["system"] = {{"seconds", 60}, {"page_faults", 3}};
+           },
+           "/profile/operators/0/system_seconds"},
+          {"longer in the system than the step was there",
+           [](json& d) {
+             d["profile"]["operators"][0]["system_seconds"] = 0.002;
+             d["profile"]["system"] = {{"seconds", 0.001}, {"page_faults", 3}};
+           },
+           "/profile/system/seconds"},
+          {"page faults so few that each takes for ever",
+           [](json& d) {
+             d["profile"]["system"] = {{"seconds", 0.001}, {"page_faults", 1e-300}};
+           },
+           "/profile/system/page_faults"},
+          {"longer in the system than the step took",
+           [](json& d) {
+             d["profile"]["system"] = {{"seconds", 60}, {"page_faults", 3}};
+           },
+           "/profile/system/seconds"},
+          {"less than no time in the system",
+           [](json& d) {
+             d["profile"]["system"] = {{"seconds", -1}, {"page_faults", 3}};
+           },
+           "/profile/system/seconds"},
           {"a share of time that is not the owners'",
            [](json& d) { d["profile"]["attributed_share"] = 0.5; }, "/profile/attributed_share"},
       });

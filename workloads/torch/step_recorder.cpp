@@ -37,6 +37,7 @@ RecordedScope recorded(kernels::Scope& scope) {
   result.shapes = std::move(scope.shapes);
   result.bytes = scope.bytes;
   result.page_faults = scope.page_faults;
+  result.system = SystemWork{scope.thread_page_faults, scope.thread_system_ns};
   if (scope.flops > 0) result.kernel_flops = scope.flops;
   if (!scope.facts) return result;
   const kernels::KernelFacts& facts = *scope.facts;

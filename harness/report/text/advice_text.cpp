@@ -17,6 +17,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr double kWorthALine = 0.01;  // of a step
+
 /// What differs between two variants; several changes of kernels are several entries.
 std::vector<AdvisedChange> changes_between(const VariantSettings& from, const VariantSettings& to) {
   std::vector<AdvisedChange> changes;
@@ -155,8 +157,18 @@ std::string render_advice(const AdviceReport& report, const Profile& profile, st
       printable(profile.rules.version, 16), format_quantity(report.step_seconds, "s"));
   text += wrap(set_up_text(profile.settings, profile.kernels), columns, 2) + "\n";
   text += advice_lines(report, columns);
+  const bool unexplained = report.unexplained_seconds > kWorthALine * report.step_seconds;
   if (report.advice.empty()) {
-    text += "\nNothing here brings one percent: what is left are the primitives themselves.\n";
+    text += fmt::format("\nNothing here brings one percent{}.\n",
+                        unexplained ? "" : ": what is left are the primitives themselves");
+  }
+  if (unexplained) {
+    text += "\n" +
+            wrap(fmt::format("{} of this step are explained by none of these: neither primitives "
+                             "and kernels at work, nor a gain expected above.",
+                             gain_text(report.unexplained_seconds, report.step_seconds)),
+                 columns, 0) +
+            "\n";
   }
   if (!report.measured.empty()) text += tried_lines(report, columns);
   if (!report.try_command.empty() && report.measured.empty()) {
@@ -194,9 +206,13 @@ json to_json(const AdviceReport& report) {
     }
     list.push_back(std::move(item));
   }
-  return {{"profile", report.profile_uuid},      {"file", report.profile_file},
-          {"step_seconds", report.step_seconds}, {"advice", list},
-          {"try_command", report.try_command},   {"notes", report.notes}};
+  return {{"profile", report.profile_uuid},
+          {"file", report.profile_file},
+          {"step_seconds", report.step_seconds},
+          {"advice", list},
+          {"unexplained_seconds", report.unexplained_seconds},
+          {"try_command", report.try_command},
+          {"notes", report.notes}};
 }
 
 }  // namespace harness

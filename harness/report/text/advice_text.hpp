@@ -27,6 +27,7 @@ struct AdviceReport {
   std::string profile_file{};
   std::string profile_uuid{};
   double step_seconds = 0;
+  double unexplained_seconds = 0;  ///< of it, by none of the advice
   std::vector<Advice> advice{};
   MeasuredGains measured{};   ///< empty: not tried
   std::size_t ablations = 0;  ///< that it was measured by
