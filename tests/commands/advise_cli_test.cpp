@@ -106,6 +106,26 @@ TEST_CASE("advise for a profile of a larger machine uses what there is", "[advic
   }
 }
 
+TEST_CASE("a profile without any primitive is advised on, but not projected", "[advice]") {
+  const TemporaryFolder folder;
+  const std::string file = profile_of_null(folder, {"--set", "bf16-speedup=2"});
+  json changed = read_json(file);
+  json& part = changed["profile"];
+  part["primitives"] = json::array();
+  part["attributed_share"] = 1;
+  for (json& one : part["operators"]) one["primitive_seconds"] = one["reorder_seconds"] = 0;
+  rewrite(file, changed);
+  const Outcome outcome = run_harness({"advise", file});
+  CAPTURE(outcome.out, outcome.err);
+  CHECK(outcome.code == 0);
+  CHECK_THAT(outcome.out, Catch::Contains("precision: not known a step expected"));
+  CHECK_THAT(outcome.out, Catch::Contains("holds no primitive: nothing can be replayed"));
+  CHECK_THAT(outcome.out, Catch::Contains("of this step are explained by none of these"));
+  const Outcome projected = run_harness({"project", file});
+  CHECK(projected.code == 1);
+  CHECK_THAT(projected.err, Catch::Contains("holds no primitive: nothing can be replayed"));
+}
+
 TEST_CASE("advice that was stopped says so by its exit code", "[advice]") {
   const TemporaryFolder folder;
   const std::string file =
