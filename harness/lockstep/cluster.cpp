@@ -45,7 +45,7 @@ class Cluster {
   ClusterRecord run() {
     const auto start = Steady::now();
     try {
-      for (const std::size_t i : order_of(1)) start_side(i);
+      for (const std::size_t i : balanced_order(record_.cluster, commands_.size())) start_side(i);
       for (std::int64_t round = 1; round <= plan_.rounds && go_on_; ++round) run_round(round);
       for (std::size_t i = 0; i < commands_.size() && go_on_; ++i) end_side(i);
     } catch (const SideFailure& failure) {
@@ -58,9 +58,9 @@ class Cluster {
   }
 
  private:
-  /// Each cluster begins with another row of the square, so that a cluster's first places go round.
   std::vector<std::size_t> order_of(std::int64_t round) const {
-    return balanced_order(round + record_.cluster - 1, commands_.size());
+    const std::int64_t before = rounds_before(record_.cluster, plan_.rounds, commands_.size());
+    return balanced_order(before + round, commands_.size());
   }
 
   // One after the other: the start-up is measured, too.
@@ -70,6 +70,10 @@ class Cluster {
     command.environment.push_back(environment_padding());
     processes_[i] = std::make_unique<ResidentSide>(command, plan_.patience);
     record_.sides[i].hello = processes_[i]->await_hello();
+    const std::string& unit = record_.sides[i].hello.unit;
+    if (!plan_.unit.empty() && unit != plan_.unit) {
+      throw SideFailure(fmt::format("its unit is '{}', and has to be '{}'", unit, plan_.unit));
+    }
     record_.sides[i].start_seconds = processes_[i]->start_seconds();
     std::this_thread::sleep_for(kRest);
     falls_asleep(i);
@@ -97,7 +101,8 @@ class Cluster {
 
   void end_side(std::size_t i) {
     current_ = i;
-    if (plan_.evaluate) record_.sides[i].quality = processes_[i]->evaluate();
+    if (plan_.evaluate && commands_[i].evaluated)
+      record_.sides[i].quality = processes_[i]->evaluate();
     record_.sides[i].exit_code = processes_[i]->finish();
   }
 

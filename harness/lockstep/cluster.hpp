@@ -18,6 +18,7 @@ struct LockstepPlan {
   std::int64_t rounds = 20;
   std::int64_t steps_per_turn = 1;
   bool evaluate = false;  ///< each side, behind the last round
+  std::string unit{};     ///< that each side must count in; empty: any
   SidePatience patience{};
 };
 

@@ -23,4 +23,9 @@ std::vector<std::size_t> balanced_order(std::int64_t round, std::size_t sides) {
   return order;
 }
 
+std::int64_t rounds_before(std::int64_t cluster, std::int64_t rounds, std::size_t sides) {
+  const std::int64_t beyond = rounds % rounds_of_balance(sides);
+  return (cluster - 1) * (beyond == 0 ? 1 : beyond);
+}
+
 }  // namespace harness

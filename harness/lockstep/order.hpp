@@ -16,4 +16,10 @@ std::vector<std::size_t> balanced_order(std::int64_t round, std::size_t sides);
 /// Rounds until the square is whole: `sides`, or twice as many where that is odd.
 std::int64_t rounds_of_balance(std::size_t sides);
 
+/// How many rounds of the square lie before those of cluster `cluster` (1-based), where each has
+/// `rounds`. A cluster goes on where the one before it ended, so that over all of them each row
+/// comes equally often, or once more than another. Where clusters are whole squares, each begins
+/// one row later than the one before it.
+std::int64_t rounds_before(std::int64_t cluster, std::int64_t rounds, std::size_t sides);
+
 }  // namespace harness

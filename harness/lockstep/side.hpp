@@ -21,6 +21,7 @@ struct SideCommand {
   std::string command{};                                           ///< for /bin/sh
   std::vector<std::pair<std::string, std::string>> environment{};  ///< on top of ours
   std::filesystem::path log{};  ///< a new file for what it prints to standard error
+  bool evaluated = true;        ///< false: where a cluster evaluates its sides, not this one
 };
 
 /// How long a side is waited for, in seconds.

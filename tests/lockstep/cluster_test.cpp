@@ -90,6 +90,29 @@ TEST_CASE("two sides step in turn, in balanced order", "[lockstep]") {
   CHECK(read_file(log, 100).ends_with("b\na\n"));
 }
 
+TEST_CASE("a quality is asked of those alone that are evaluated", "[lockstep]") {
+  Sides sides;
+  std::vector<SideCommand> commands = sides.of({kHonest, kHonest});
+  commands[1].evaluated = false;
+  const ClusterRecord record = run_cluster(commands, {.rounds = 1, .evaluate = true}, 1);
+  CHECK(record.failure.empty());
+  CHECK(record.sides[0].quality.has_value());
+  CHECK_FALSE(record.sides[1].quality.has_value());
+}
+
+TEST_CASE("a side that counts in another unit has no turn", "[lockstep]") {
+  Sides sides;
+  const std::string queries = side_that(R"(echo '{"seconds":[0.01]}')",
+                                        R"(echo '{"lockstep":1,"name":"q","unit":"query"}';)");
+  ClusterRecord record =
+      run_cluster(sides.of({kHonest, queries}), {.rounds = 1, .unit = "step"}, 1);
+  CHECK(record.failed == "b");
+  CHECK(record.failure == "its unit is 'query', and has to be 'step'");
+  CHECK(record.sides[0].turns.empty());
+  record = run_cluster(sides.of({kHonest, queries}), {.rounds = 1}, 1);
+  CHECK(record.failure.empty());
+}
+
 TEST_CASE("steps that a side needs to settle are not timed", "[lockstep]") {
   Sides sides;
   const std::string log = (sides.folder() / "orders").string();

@@ -1,8 +1,10 @@
 // The lines of the lockstep protocol: what is said is understood, and nothing else is.
 #include "harness/lockstep/protocol.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -139,4 +141,30 @@ TEST_CASE("each side has each place, and each neighbour, equally often", "[locks
   }
   CHECK(balanced_order(1, 2) == std::vector<std::size_t>{0, 1});
   CHECK(balanced_order(2, 2) == std::vector<std::size_t>{1, 0});
+}
+
+TEST_CASE("over the clusters together no order comes twice more than another", "[lockstep]") {
+  for (std::size_t sides = 2; sides <= 9; ++sides) {
+    for (std::int64_t rounds = 1; rounds <= 20; ++rounds) {
+      CAPTURE(sides, rounds);
+      std::map<std::vector<std::size_t>, int> times;
+      for (std::int64_t row = 1; row <= rounds_of_balance(sides); ++row) {
+        times[balanced_order(row, sides)] = 0;
+      }
+      REQUIRE(std::ssize(times) == rounds_of_balance(sides));
+      for (std::int64_t cluster = 1; cluster <= 7; ++cluster) {
+        const std::int64_t before = rounds_before(cluster, rounds, sides);
+        for (std::int64_t round = 1; round <= rounds; ++round) {
+          ++times[balanced_order(before + round, sides)];
+        }
+        const auto [least, most] =
+            std::minmax_element(times.begin(), times.end(),
+                                [](const auto& a, const auto& b) { return a.second < b.second; });
+        CHECK(most->second - least->second <= 1);
+        // Nor do two clusters that follow each other begin with the same one.
+        CHECK(balanced_order(before + 1, sides) !=
+              balanced_order(rounds_before(cluster + 1, rounds, sides) + 1, sides));
+      }
+    }
+  }
 }
