@@ -78,8 +78,8 @@ std::vector<Constraint> closed_of(const Rules& rules, const Result& /*kind*/) {
   return rules.closed;
 }
 
-std::vector<Constraint> closed_of(const Rules& rules, const Ablation& /*kind*/) {
-  return shared_constraints(rules.closed);
+std::vector<Constraint> closed_of(const Rules& rules, const Ablation& ablation) {
+  return shared_constraints(rules.closed, ablation);
 }
 
 Violations check_quality(const CheckRules& rules, const ResultCommon& result,

@@ -33,7 +33,9 @@ Options ablate_options() {
       "--workload NAME [OPTIONS]");
   add_settings(options, kSettings);
   options
-      .add_integer("rounds", "timed rounds in each cluster; default: by the rules", 1, kMostRounds)
+      .add_integer("rounds",
+                   "rounds in each cluster; default: by the rules and the number of variants", 1,
+                   kMostRounds)
       .add_integer("clusters",
                    "how often all start anew; default: by the rules, or 6, which give an interval",
                    1, kMostClusters)

@@ -21,13 +21,14 @@ struct VariantRecord {
   std::vector<Turn> turns{};       ///< of whole rounds only
   std::optional<Result> result{};  ///< its own, of its first cluster; a peer has none
   std::string says{};              ///< what it calls itself
+  std::string doubt{};             ///< of a peer: why its times say nothing; empty for nothing
 };
 
 struct AblationRecord {
   std::vector<VariantRecord> variants{};  ///< those of the plan, then its peers
   StopReason stop = StopReason::kCompleted;
   std::string stop_detail{};
-  std::vector<std::string> notes{};  ///< what makes times doubtful
+  std::vector<std::string> notes{};  ///< what else there is to say against times
   std::vector<Peak> peaks{};         ///< of this machine, where there is work to compare with them
 };
 

@@ -98,30 +98,28 @@ Groups choose_groups(const AblationPlan& plan, const std::optional<double>& limi
       "use a smaller batch or a machine with more memory");
 }
 
-/// A line for each group, and how they are compared.
-std::vector<std::string> groups_notes(const Groups& groups, const Ablation& ablation) {
-  std::vector<std::string> notes;
-  if (groups.size() == 1) return notes;
-  for (std::size_t k = 0; k < groups.size(); ++k) {
-    std::vector<std::string> names;
-    for (const std::size_t i : groups[k]) names.push_back(ablation.variants[i].name);
-    notes.push_back(fmt::format("group {} of {}, for want of memory: {}", k + 1, groups.size(),
-                                join(names, ", ")));
-  }
-  notes.push_back(fmt::format("variants of different groups are compared by way of '{}'",
-                              ablation.variants.front().name));
-  return notes;
+/// The first variant has a turn in each round of each group.
+void refuse_too_many_turns(const AblationPlan& plan, const Groups& groups) {
+  const std::int64_t turns = std::ssize(groups) * plan.clusters * plan.rounds;
+  if (turns <= kMostTurns) return;
+  throw Error(fmt::format("--rounds {}", plan.rounds),
+              fmt::format("{} turns of the first variant are more than the {} of a result", turns,
+                          kMostTurns),
+              "fewer rounds or clusters");
 }
 
 /// What the first variant that has a result says of data and program, which all share.
 void fill_common(Ablation& ablation, const AblationRecord& record) {
-  const std::optional<Result>& first = record.variants.front().result;
-  if (!first) return;
-  ablation.dataset = first->dataset;
-  ablation.weights = first->weights;
-  ablation.hyperparameters = first->hyperparameters;
-  ablation.preparation = first->preparation;
-  ablation.system["software"] = first->system.value("software", nlohmann::json::object());
+  const auto told =
+      std::find_if(record.variants.begin(), record.variants.end(),
+                   [](const VariantRecord& variant) { return variant.result.has_value(); });
+  if (told == record.variants.end()) return;
+  const Result& first = *told->result;
+  ablation.dataset = first.dataset;
+  ablation.weights = first.weights;
+  ablation.hyperparameters = first.hyperparameters;
+  ablation.preparation = first.preparation;
+  ablation.system["software"] = first.system.value("software", nlohmann::json::object());
 }
 
 Variant planned_variant(const VariantPlan& plan) {
@@ -139,10 +137,11 @@ Variant peer_variant(const PeerCommand& command) {
   return variant;
 }
 
-void fill_variant(Variant& variant, const AblationPlan& plan, const VariantRecord& record) {
+void fill_variant(Variant& variant, const VariantRecord& record) {
   variant.turns = record.turns;
   if (variant.peer) {
     variant.peer->version = record.says;
+    variant.peer->doubt = record.doubt;
     variant.summary = record.says;
     variant.memory = {std::nullopt, "none", "a peer tells nothing of its memory"};
     return;
@@ -150,11 +149,7 @@ void fill_variant(Variant& variant, const AblationPlan& plan, const VariantRecor
   variant.memory = {std::nullopt, "none", "no cluster of it came to its end"};
   if (!record.result) return;
   variant.memory = record.result->memory;
-  if (!record.result->quality) return;
-  // Evaluated behind the first cluster; the steps before it are those of this file.
-  variant.quality =
-      report_quality(record.result->quality->quality, plan.variants.front().plan.quality_target,
-                     (plan.warmup_rounds + plan.rounds) * plan.steps_per_turn);
+  variant.quality = record.result->quality;
 }
 
 void fill(Ablation& ablation, const AblationPlan& plan, const AblationRecord& record) {
@@ -162,7 +157,7 @@ void fill(Ablation& ablation, const AblationPlan& plan, const AblationRecord& re
   ablation.peaks = record.peaks;
   std::vector<std::string> builds_on;
   for (std::size_t i = 0; i < ablation.variants.size(); ++i) {
-    fill_variant(ablation.variants[i], plan, record.variants[i]);
+    fill_variant(ablation.variants[i], record.variants[i]);
     builds_on.push_back(i < plan.variants.size() ? plan.variants[i].builds_on : "");
   }
   summarise(ablation, builds_on);
@@ -177,17 +172,17 @@ void fill(Ablation& ablation, const AblationPlan& plan, const AblationRecord& re
 void judge(Ablation& ablation, const AblationPlan& plan, const AblationRecord& record) {
   const Rules& rules = plan.variants.front().plan.rules;
   const nlohmann::json document = to_json(ablation);
-  settle_division(ablation.rules, rules, shared_constraints(rules.closed), document, "");
+  settle_division(ablation.rules, rules, shared_constraints(rules.closed, ablation), document, "");
   Status& status = ablation.status;
   if (record.stop == StopReason::kInterrupted || record.stop == StopReason::kFailed) {
     mark_aborted(status, record.stop_detail, "run again for a valid result");
+  } else if (record.stop == StopReason::kNonFinite) {
+    // What else the rules ask of a whole ablation is missing because of it.
+    status.state = RunState::kInvalid;
+    status.violations = {{"finite-loss", "/variants", "a finite number", record.stop_detail,
+                          "lower the learning rate or look for a wrong kernel"}};
   } else {
     status.violations = check_rules(rules, ablation, document);
-    if (record.stop == StopReason::kNonFinite) {
-      status.violations.insert(status.violations.begin(),
-                               {"finite-loss", "/variants", "a finite number", record.stop_detail,
-                                "lower the learning rate or look for a wrong kernel"});
-    }
     status.state = status.violations.empty() ? RunState::kValid : RunState::kInvalid;
   }
   judge_machine(ablation);
@@ -206,6 +201,7 @@ Ablation measure_ablation(const AblationPlan& plan, const fs::path& samples_path
   // Before any thread exists, so that all inherit it, the peers too.
   if (!first.cpus.empty()) apply_affinity(first.cpus);
   const Groups groups = choose_groups(plan, memory);
+  refuse_too_many_turns(plan, groups);
 
   Ablation ablation;
   ablation.identity = make_identity({new_uuid(), 1, 1}, command_line);
@@ -239,8 +235,6 @@ Ablation measure_ablation(const AblationPlan& plan, const fs::path& samples_path
     throw;
   }
   if (record.stop == StopReason::kFailed) work.keep();
-  const std::vector<std::string> notes = groups_notes(groups, ablation);
-  record.notes.insert(record.notes.begin(), notes.begin(), notes.end());
   tell_failure(record.stop, record.stop_detail);
 
   ablation.identity.ended_at = std::max(ablation.identity.started_at, utc_now());

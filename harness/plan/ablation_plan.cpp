@@ -118,12 +118,19 @@ json effective_settings(const AblationPlan& plan) {
     const Setting* setting = SettingTable::instance().find(name);
     if (setting != nullptr && setting->scope == SettingScope::kCommon) effective[name] = value;
   }
-  for (const char* name : {"tier", "quality_target"}) effective[name] = first.effective.at(name);
-  effective["warmup_rounds"] = plan.warmup_rounds;
+  for (const char* name : {"tier", "quality_target", "warmup_steps"}) {
+    effective[name] = first.effective.at(name);
+  }
   effective["rounds"] = plan.rounds;
   effective["clusters"] = plan.clusters;
   effective["steps_per_turn"] = plan.steps_per_turn;
   return effective;
+}
+
+/// The fewest, but not below `least`, in which each of `sides` has each place equally often.
+std::int64_t whole_turns(std::int64_t least, std::size_t sides) {
+  const auto n = static_cast<std::int64_t>(sides);
+  return std::min(kMostRounds, (least + n - 1) / n * n);
 }
 
 }  // namespace
@@ -156,12 +163,13 @@ AblationPlan make_ablation_plan(const AblationRequest& request, const std::files
   check_names(request.variants, rule);
 
   AblationPlan plan;
-  plan.warmup_rounds = rule.warmup_rounds;
-  plan.rounds = request.rounds.value_or(rule.rounds);
   plan.clusters = request.clusters.value_or(rule.clusters);
   plan.peers = peers_of(request.peers, rule);
   plan.steps_per_turn = rule.steps_per_turn;
-  in_range(fmt::format("--rounds {}", plan.rounds), plan.rounds, std::int64_t{1}, kMostRounds);
+  if (request.rounds) {
+    in_range(fmt::format("--rounds {}", *request.rounds), *request.rounds, std::int64_t{1},
+             kMostRounds);
+  }
   in_range(fmt::format("--clusters {}", plan.clusters), plan.clusters, std::int64_t{1},
            kMostClusters);
   RunRequest common = request.common;
@@ -192,6 +200,14 @@ AblationPlan make_ablation_plan(const AblationRequest& request, const std::files
     throw Error("ablation of '" + info.name + "'", "no variant can run here",
                 plan.left_out.front().name + ": " + plan.left_out.front().reason);
   }
+  const std::size_t sides = plan.variants.size() + plan.peers.size();
+  if (sides > kMostVariants) {
+    throw Error("--peer",
+                fmt::format("{} variants and {} peers are more than the {} of a result",
+                            plan.variants.size(), plan.peers.size(), kMostVariants),
+                "fewer peers, or fewer variants by --variants");
+  }
+  plan.rounds = request.rounds.value_or(whole_turns(rule.rounds, sides));
   plan.requested = requested_settings(request, plan.variants.front().plan);
   plan.effective = effective_settings(plan);
   for (const Departure& departure : plan.variants.front().plan.departures) {

@@ -42,8 +42,7 @@ struct AblationPlan {
   std::vector<VariantPlan> variants{};  ///< in the order of the rules
   std::vector<PeerCommand> peers{};
   std::vector<LeftOut> left_out{};
-  std::int64_t warmup_rounds = 0;  ///< in each cluster
-  std::int64_t rounds = 1;         ///< in each cluster
+  std::int64_t rounds = 1;  ///< in each cluster
   std::int64_t clusters = 1;
   std::int64_t steps_per_turn = 1;
   nlohmann::json requested = nlohmann::json::object();
@@ -60,7 +59,9 @@ std::string missing_part(const VariantSettings& settings, const WorkloadInfo& in
 
 /// Throws Error as make_plan() does, and for rules without an ablation, variants that are unknown
 /// or asked for by name but cannot run here, when none is left, for a peer whose name is none or is
-/// taken, and for a tier that trains to a target. All variants get the same seeds.
+/// taken, for more of both than a result holds, and for a tier that trains to a target. All
+/// variants get the same seeds. Unless asked for, the rounds are those of the rules or a few more,
+/// so that in each cluster every side has every place equally often.
 AblationPlan make_ablation_plan(const AblationRequest& request, const std::filesystem::path& home);
 
 }  // namespace harness

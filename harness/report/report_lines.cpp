@@ -7,6 +7,7 @@
 
 #include "harness/base/text.hpp"
 #include "harness/profile/views.hpp"
+#include "harness/report/ablation_lines.hpp"
 #include "harness/result/common_json.hpp"
 
 namespace harness {
@@ -145,7 +146,10 @@ ReportLine line_of(const ReportAblation& ablation) {
   std::size_t missed = 0;
   for (const Variant& variant : variants) {
     const auto& ratio = variant.to_first.value;
-    if (ratio && (best == nullptr || ratio->center > best->to_first.value->center)) best = &variant;
+    if (ratio && !is_doubtful(variant) &&
+        (best == nullptr || ratio->center > best->to_first.value->center)) {
+      best = &variant;
+    }
     if (!variant.quality || !variant.quality->passed) continue;
     ++judged;
     missed += *variant.quality->passed ? 0 : 1;

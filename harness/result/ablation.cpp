@@ -168,6 +168,17 @@ std::int64_t clusters_of(const Ablation& ablation) {
   return ablation.settings.effective.value("clusters", std::int64_t{0});
 }
 
+std::vector<std::vector<std::size_t>> groups_of(const Ablation& ablation) {
+  std::map<std::int64_t, std::set<std::size_t>> members;
+  for (std::size_t i = 0; i < ablation.variants.size(); ++i) {
+    for (const Turn& turn : ablation.variants[i].turns) members[turn.group].insert(i);
+  }
+  std::vector<std::vector<std::size_t>> groups;
+  for (const auto& [group, variants] : members)
+    groups.emplace_back(variants.begin(), variants.end());
+  return groups.empty() ? std::vector<std::vector<std::size_t>>(1) : groups;
+}
+
 void summarise(Ablation& ablation, const std::vector<std::string>& builds_on) {
   const std::vector<Variant>& all = ablation.variants;
   for (std::size_t i = 0; i < all.size(); ++i) {

@@ -2,6 +2,7 @@
 // process of its own, in lockstep. JSON form: results/schema/ablation.schema.json.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -13,6 +14,10 @@
 namespace harness {
 
 inline constexpr const char* kAblationSchemaVersion = "1.4.0";
+
+// As the schema has them.
+inline constexpr std::size_t kMostVariants = 64;
+inline constexpr std::int64_t kMostTurns = 200'000;  ///< of one variant
 
 /// What a variant sets; everything else is the same for all of them.
 struct VariantSettings {
@@ -36,8 +41,8 @@ VariantSettings standard_variant();
 struct Turn {
   std::int64_t cluster = 0;  ///< 1-based; 0: all variants lived in one process, as until 1.2.0
   std::int64_t group = 0;    ///< 1-based, of variants that were in memory together; 0: as above
-  std::int64_t round = 1;    ///< 1-based in its cluster, those of the warm-up included
-  bool warmup = false;       ///< recorded, but left out of the summary
+  std::int64_t round = 1;    ///< 1-based in its cluster
+  bool warmup = false;       ///< recorded, but left out of the summary; in one process alone
   std::int64_t order = 1;    ///< 1-based place of the turn within its round
   std::vector<double> step_seconds{};
   /// Phase -> its part of each step, 0 in a step without it.
@@ -69,6 +74,7 @@ struct PeerFile {
 struct Peer {
   std::string command{};
   std::string version{};  ///< what it calls itself
+  std::string doubt{};    ///< why its times say nothing; empty: nothing is known against them
   std::vector<PeerFile> files{};
 };
 
@@ -95,8 +101,8 @@ struct LeftOut {
   std::string reason{};
 };
 
-/// `settings.effective` also holds warmup_rounds, rounds and steps_per_turn, and clusters where the
-/// variants were processes of their own.
+/// `settings.effective` also holds rounds and steps_per_turn; where the variants were processes of
+/// their own clusters and warmup_steps, each one's before its first turn, else warmup_rounds.
 struct Ablation : ResultCommon {
   std::vector<Variant> variants{};  ///< in the order of the rules, peers behind them
   std::vector<LeftOut> left_out{};
@@ -105,6 +111,10 @@ struct Ablation : ResultCommon {
 
 /// How many clusters were planned; 0 for an ablation of one process.
 std::int64_t clusters_of(const Ablation& ablation);
+
+/// Variants that were in memory together, as indices; the first is in each group. One group where
+/// nothing was measured.
+std::vector<std::vector<std::size_t>> groups_of(const Ablation& ablation);
 
 /// Fills median_seconds, the three speed-ups and the phases of each variant from the turns. A turn
 /// counts as one number, the median of its steps: the first one finds the caches as another variant

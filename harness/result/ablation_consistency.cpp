@@ -62,6 +62,10 @@ class Finder {
     problems_.expect(i > 0, path_of(i) + "/peer", "the first variant is no peer");
     problems_.expect(!variants[i].quality, path_of(i) + "/quality", "a peer has none");
     problems_.expect(!variants[i].cost, path_of(i) + "/cost", "a peer has none");
+    problems_.expect(
+        ablation_.status.state != RunState::kValid || variants[i].peer->doubt.empty(),
+        "/status/state",
+        fmt::format("valid, although the times of '{}' are doubtful", variants[i].name));
   }
 
   double seconds_of_steps() const {
@@ -138,11 +142,12 @@ class Finder {
         fmt::format("valid, although '{}' did not reach the quality", ablation_.variants[i].name));
   }
 
-  /// It was evaluated once, behind the rounds of the first cluster.
+  /// It was evaluated once: behind the rounds of its first cluster, or of the one process.
   std::int64_t steps_before_quality() const {
     const nlohmann::json& effective = ablation_.settings.effective;
     const auto count = [&](const char* key) { return effective.value(key, std::int64_t{0}); };
-    return (count("warmup_rounds") + count("rounds")) * count("steps_per_turn");
+    return count("warmup_steps") +
+           (count("warmup_rounds") + count("rounds")) * count("steps_per_turn");
   }
 
   const Ablation& ablation_;

@@ -75,12 +75,14 @@ Turn turn_from(const json& object) {
 
 json peer_json(const Peer& peer) {
   json object = kPeer.put(peer);
+  if (!peer.doubt.empty()) object["doubt"] = peer.doubt;
   object["files"] = list_json(peer.files, kPeerFile);
   return object;
 }
 
 Peer peer_from(const json& object) {
   Peer peer = kPeer.take(object);
+  peer.doubt = object.value("doubt", "");
   peer.files = list_from<PeerFile>(object.at("files"), kPeerFile);
   return peer;
 }

@@ -25,6 +25,27 @@ std::string settings_text(const VariantSettings& settings) {
   return text;
 }
 
+void check_peer(const Peer& peer, const std::string& path, std::vector<Violation>& violations) {
+  if (peer.doubt.empty()) return;
+  violations.push_back({"peer-clock", path + "/peer", "times that agree with the harness's clock",
+                        peer.doubt, "let it time its whole steps; docs/lockstep.md has the bound"});
+}
+
+/// Each process warms up by itself, as its tier says; all in one, as until 1.2.0, did so in rounds.
+void check_warmup(const Rules& rules, const Ablation& ablation,
+                  std::vector<Violation>& violations) {
+  const bool in_clusters = clusters_of(ablation) > 0;
+  const char* key = in_clusters ? "warmup_steps" : "warmup_rounds";
+  const auto tier = rules.tiers.find(ablation.rules.tier);
+  if (in_clusters && tier == rules.tiers.end()) return;
+  const std::int64_t least =
+      in_clusters ? tier->second.warmup_steps : rules.ablation->warmup_rounds;
+  const std::int64_t warmup = ablation.settings.effective.value(key, std::int64_t{0});
+  if (warmup >= least) return;
+  violations.push_back({"warm-up", std::string("/settings/effective/") + key,
+                        fmt::format("at least {}", least), std::to_string(warmup), ""});
+}
+
 void check_variants(const AblationRule& rule, const Ablation& ablation,
                     std::vector<Violation>& violations) {
   std::size_t next = 0;  // in the order of the rules
@@ -32,7 +53,10 @@ void check_variants(const AblationRule& rule, const Ablation& ablation,
   for (std::size_t i = 0; i < ablation.variants.size(); ++i) {
     const Variant& variant = ablation.variants[i];
     const std::string path = fmt::format("/variants/{}", i);
-    if (variant.peer) continue;  // no rule says what steps beside the variants
+    if (variant.peer) {  // no rule says what steps beside the variants
+      check_peer(*variant.peer, path, violations);
+      continue;
+    }
     const VariantRule* known = find_named(rule.variants, variant.name);
     if (known == nullptr) {
       violations.push_back({"variant", path + "/name", "a variant of the rules", variant.name, ""});
@@ -121,10 +145,13 @@ bool set_by_variants(const std::string& path) {
   });
 }
 
-std::vector<Constraint> shared_constraints(const std::vector<Constraint>& constraints) {
+std::vector<Constraint> shared_constraints(const std::vector<Constraint>& constraints,
+                                           const Ablation& ablation) {
+  const bool told = ablation.status.state == RunState::kValid || !ablation.preparation.empty();
   std::vector<Constraint> shared;
   for (const Constraint& constraint : constraints) {
-    if (!set_by_variants(constraint.path)) shared.push_back(constraint);
+    if (set_by_variants(constraint.path)) continue;
+    if (told || constraint.path.starts_with("/settings/")) shared.push_back(constraint);
   }
   return shared;
 }
@@ -134,13 +161,7 @@ std::vector<Violation> check_rules(const Rules& rules, const Ablation& ablation,
   std::vector<Violation> violations;
   if (rules.ablation) {
     check_variants(*rules.ablation, ablation, violations);
-    const json& effective = ablation.settings.effective;
-    const std::int64_t warmup = effective.value("warmup_rounds", std::int64_t{0});
-    if (warmup < rules.ablation->warmup_rounds) {
-      violations.push_back({"warm-up", "/settings/effective/warmup_rounds",
-                            fmt::format("at least {}", rules.ablation->warmup_rounds),
-                            std::to_string(warmup), ""});
-    }
+    check_warmup(rules, ablation, violations);
   } else {
     violations.push_back({"ablation", "/workload/rules_file", "a section 'ablation'", "none", ""});
   }
@@ -151,7 +172,7 @@ std::vector<Violation> check_rules(const Rules& rules, const Ablation& ablation,
                     fmt::format("/variants/{}/quality", i), violations);
     }
   }
-  check_constraints(shared_constraints(rules.valid), document, violations);
+  check_constraints(shared_constraints(rules.valid, ablation), document, violations);
   return violations;
 }
 

@@ -75,8 +75,10 @@ struct VariantRule {
 
 /// How `harness ablate` measures the workload.
 struct AblationRule {
-  std::int64_t warmup_rounds = 2;   ///< in each cluster
-  std::int64_t rounds = 6;          ///< in each cluster; timed
+  /// Before the timed rounds, in files of one process (until 1.2.0); processes of their own warm up
+  /// as their tier says.
+  std::int64_t warmup_rounds = 2;
+  std::int64_t rounds = 6;          ///< in each cluster, at least
   std::int64_t clusters = 6;        ///< the fewest that give an interval
   std::int64_t steps_per_turn = 1;  ///< more where a step is short
   std::vector<VariantRule> variants{};

@@ -88,11 +88,12 @@ TEST_CASE("the plan holds what can run and says what is left out and why", "[abl
   CHECK(bf16.plan.context.allocator == "pooled");
   CHECK(bf16.plan.context.kernels == KernelSet{{"nothing", "custom"}});
   CHECK(plan.variants[4].builds_on == "pooled");
-  CHECK(plan.rounds == 6);
+  CHECK(plan.rounds == 10);  // the rules' 6, and then all have been everywhere as often
   CHECK(plan.clusters == 6);
   CHECK(plan.departures.empty());  // bf16 departs from what a closed run sets; a ladder may
   CHECK(plan.requested == json{{"workload", "null"}});
-  CHECK(plan.effective["rounds"] == 6);
+  CHECK(plan.effective["rounds"] == 10);
+  CHECK(plan.effective["warmup_steps"] == 2);
   CHECK(plan.effective["clusters"] == 6);
   CHECK(plan.effective["steps_per_turn"] == 1);
   CHECK_FALSE(plan.effective.contains("precision"));
@@ -173,6 +174,28 @@ TEST_CASE("a peer has a name of its own and a command", "[ablation-plan]") {
   CHECK_THAT(refusal(with({"a=x", "a=y"})), Catch::Contains("the name is taken"));
 }
 
+TEST_CASE("in a cluster each side has each place equally often", "[ablation-plan]") {
+  AblationRequest request = null_request({"out-of-the-box"});
+  for (std::size_t sides = 1; sides <= 12; ++sides) {
+    const AblationPlan plan = make_ablation_plan(request, home_folder());
+    CAPTURE(sides, plan.rounds);
+    CHECK(plan.rounds >= 6);
+    CHECK(plan.rounds < 6 + static_cast<std::int64_t>(sides));
+    CHECK(plan.rounds % static_cast<std::int64_t>(sides) == 0);
+    request.peers.push_back("p" + std::to_string(sides) + "=true");
+  }
+  request.rounds = 7;
+  CHECK(make_ablation_plan(request, home_folder()).rounds == 7);
+}
+
+TEST_CASE("more variants and peers than a result holds are refused at once", "[ablation-plan]") {
+  AblationRequest request = null_request();
+  for (int i = 0; i < 59; ++i) request.peers.push_back("p" + std::to_string(i) + "=true");
+  CHECK(make_ablation_plan(request, home_folder()).peers.size() == 59);
+  request.peers.push_back("one-more=true");
+  CHECK_THAT(refusal(request), Catch::Contains("5 variants and 60 peers are more than the 64"));
+}
+
 TEST_CASE("a missing part is named", "[ablation-plan]") {
   WorkloadInfo info;
   info.offers = {{"allocator", {"system"}}, {"precision", {"fp32"}}};
@@ -192,6 +215,27 @@ TEST_CASE("a missing part is named", "[ablation-plan]") {
   CHECK_THAT(
       missing_part({{{"allocator", "system"}, {"precision", "fp32"}}, {{"y", "custom"}}}, info),
       Catch::Contains("no operator y"));
+}
+
+TEST_CASE("a peer whose times are doubtful breaks the rules", "[ablation-plan]") {
+  const Rules rules = load_rules(home_folder(), "null", scenario_infos());
+  Ablation ablation = sample_ablation_with_peer();
+  CHECK(check_rules(rules, ablation, json::object()).empty());
+  ablation.variants[4].peer->doubt = "says 1 s, which takes 2 s by our clock";
+  const std::vector<Violation> violations = check_rules(rules, ablation, json::object());
+  REQUIRE(violations.size() == 1);
+  CHECK(violations[0].rule == "peer-clock");
+  CHECK(violations[0].path == "/variants/4/peer");
+}
+
+TEST_CASE("one process had to warm up in rounds", "[ablation-plan]") {
+  const Rules rules = load_rules(home_folder(), "null", scenario_infos());
+  Ablation ablation = sample_ablation_of_one_process();
+  CHECK(check_rules(rules, ablation, json::object()).empty());
+  ablation.settings.effective["warmup_rounds"] = 1;
+  const std::vector<Violation> violations = check_rules(rules, ablation, json::object());
+  REQUIRE(violations.size() == 1);
+  CHECK(violations[0].path == "/settings/effective/warmup_rounds");
 }
 
 TEST_CASE("an ablation is held against the ladder, the quality and the constraints",
@@ -223,9 +267,9 @@ TEST_CASE("an ablation is held against the ladder, the quality and the constrain
   ablation.variants[3].quality->quality.direction = Direction::kLower;
   CHECK(broken() == "quality-direction /variants/3/quality/direction; ");
   ablation.variants[3].quality->quality.direction = Direction::kHigher;
-  ablation.settings.effective["warmup_rounds"] = 0;
-  CHECK(broken() == "warm-up /settings/effective/warmup_rounds; ");
-  ablation.settings.effective["warmup_rounds"] = 2;
+  ablation.settings.effective["warmup_steps"] = 1;
+  CHECK(broken() == "warm-up /settings/effective/warmup_steps; ");
+  ablation.settings.effective["warmup_steps"] = 2;
   ablation.variants[2].quality->passed = false;
   CHECK(broken() == "quality-target /variants/2/quality/value; ");
   ablation.variants[2].quality.reset();
@@ -234,6 +278,11 @@ TEST_CASE("an ablation is held against the ladder, the quality and the constrain
   rules.valid = {{"classes", "/hyperparameters/classes", "equals", "4", ""},
                  {"kernels", "/kernels/nothing", "equals", "custom", ""}};
   CHECK(broken() == "classes /hyperparameters/classes; ");
+  // Where no process came to its end, nobody knows what it would have told.
+  ablation.preparation = json::object();
+  ablation.status.state = RunState::kAborted;
+  CHECK(broken().empty());
+  ablation.status.state = RunState::kValid;
   rules.ablation.reset();
   rules.valid.clear();
   CHECK(broken() == "ablation /workload/rules_file; ");

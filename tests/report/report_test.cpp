@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/base/error.hpp"
-#include "harness/report/page/html_ablation.hpp"
 #include "harness/report/page/html_findings.hpp"
 #include "harness/report/page/html_history.hpp"
 #include "harness/report/page/html_json.hpp"
@@ -335,26 +334,6 @@ TEST_CASE("set-ups of a workload stand side by side", "[report]") {
   CHECK((*step)[5].key.value() == Approx(0.5).margin(0.01));
   CHECK((*step)[6].text == "differs");
   CHECK(series_section(collected({runs[0], runs[2]})).parts.empty());
-}
-
-TEST_CASE("an ablation is drawn as what each variant brings", "[report]") {
-  ReportAblation ablation{{"a.json", "valid", ExitCode::kOk, {}, {}}, sample_ablation()};
-  const PageSection section = ablation_section(ablation, "ablation-1");
-  const PagePlot& waterfall = section.plots.at(0);
-  CHECK(waterfall.y.names.size() == 4);
-  REQUIRE(waterfall.series.size() == 2);  // nothing is slower than what it builds on
-  CHECK(waterfall.series[0].colour == kMutedColour);
-  const PlotPoint& pooled = waterfall.series[1].points.at(0);
-  CHECK(pooled.x == Approx(1.25).margin(0.01));  // from the first variant's median
-  CHECK(*pooled.low == Approx(0.625).margin(0.01));
-  CHECK(section.plots.at(1).marks.at(0).at == 1);
-  CHECK(section.tables.at(0).rows.size() == 4);
-  CHECK(section.tables.at(0).rows[1][4].text == "2.00 [2.00, 2.00]");
-  const bool told =
-      std::any_of(section.facts.begin(), section.facts.end(), [](const PageFact& fact) {
-        return fact.name == "left out" && fact.value == "elsewhere: made for no machine";
-      });
-  CHECK(told);
 }
 
 TEST_CASE("numbers without measure never reach a plot", "[report]") {

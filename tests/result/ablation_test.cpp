@@ -15,27 +15,7 @@
 
 using namespace harness;  // NOLINT(google-build-using-namespace)
 using nlohmann::json;
-
-namespace {
-
-/// The last two variants were in memory when the second was not, on a machine twice as fast.
-Ablation in_two_groups() {
-  Ablation ablation = sample_ablation();
-  ablation.variants[0].turns = sample_turns(0, 2, 1);
-  ablation.variants[1].turns = sample_turns(1, 2, 0.5);
-  for (Turn turn : sample_turns(0, 3, 0.5)) {
-    turn.group = 2;
-    ablation.variants[0].turns.push_back(turn);
-  }
-  for (std::size_t i = 2; i < 4; ++i) {
-    ablation.variants[i].turns = sample_turns(i - 1, 3, 0.5 * kSampleShares[i]);
-    for (Turn& turn : ablation.variants[i].turns) turn.group = 2;
-  }
-  summarise(ablation, kSampleBases);
-  return ablation;
-}
-
-}  // namespace
+using Groups = std::vector<std::vector<std::size_t>>;
 
 TEST_CASE("ratios are of neighbours in time, whatever the machine does", "[ablation]") {
   const Ablation ablation = sample_ablation();
@@ -69,19 +49,25 @@ TEST_CASE("ratios are of neighbours in time, whatever the machine does", "[ablat
 
 TEST_CASE("each cluster counts as one ratio, however many rounds it has", "[ablation]") {
   Ablation ablation = sample_ablation();
-  // One round of each cluster went wrong for the second variant; of two rounds their middle counts.
+  // Rounds of each cluster went wrong for the second variant; the middle one counts.
   for (Turn& turn : ablation.variants[1].turns) {
-    if (turn.round == 3) turn.step_seconds[0] *= 4;
+    if (turn.round > 1) turn.step_seconds[0] *= turn.round == 2 ? 4 : 2;
   }
   summarise(ablation, kSampleBases);
   const Interval& ratio = *ablation.variants[1].to_first.value;
-  CHECK(ratio.center == Approx(1));  // 2 and 0.5
+  CHECK(ratio.center == Approx(1));  // of 2, 0.5 and 1
   CHECK(*ratio.low == Approx(1));
   CHECK(ratio.confidence == Approx(0.96875));  // of six
 }
 
 TEST_CASE("what was never in memory together is compared by way of the first", "[ablation]") {
-  const Ablation ablation = in_two_groups();
+  const Ablation ablation = sample_ablation_in_groups();
+  CHECK(groups_of(sample_ablation()) == Groups{{0, 1, 2, 3}});
+  CHECK(groups_of(ablation) == Groups{{0, 1}, {0, 2, 3}});
+  const std::string text = render_summary(ablation);
+  CHECK_THAT(text, Catch::Contains("group 2 of 2, for want of memory: out-of-the-box, nothing, "));
+  CHECK_THAT(text, Catch::Contains("by way of\n  'out-of-the-box', and their medians are of"));
+  CHECK_THAT(render_summary(sample_ablation()), !Catch::Contains("want of memory"));
   CHECK(ablation.variants[2].to_first.value->center == Approx(5));
   const Speedup& previous = ablation.variants[2].to_previous;
   CHECK(previous.to == "pooled");
@@ -104,6 +90,18 @@ TEST_CASE("a peer has a ratio to the first variant and none to others", "[ablati
   CHECK(written["settings"].is_null());
   CHECK(written["peer"]["files"][0]["file"] == "eager.py");
   CHECK_THAT(render_summary(ablation), Catch::Contains("eager is a peer: eager 1.0"));
+}
+
+TEST_CASE("a peer whose times are doubtful shows no ratio, but why", "[ablation]") {
+  Ablation ablation = sample_ablation_with_peer();
+  ablation.variants[4].peer->doubt = "says 1 s, which takes 2 s by our clock";
+  ablation.status.state = RunState::kInvalid;
+  CHECK(to_json(ablation)["variants"][4]["peer"]["doubt"] == ablation.variants[4].peer->doubt);
+  CHECK(ablation_from_json(to_json(ablation)).variants[4].peer->doubt ==
+        ablation.variants[4].peer->doubt);
+  const std::string text = render_summary(ablation);
+  CHECK_THAT(text, Catch::Contains("1.000 s  doubtful"));
+  CHECK_THAT(text, Catch::Contains("doubtful: eager says 1 s, which takes 2 s"));
 }
 
 TEST_CASE("intervals say how far they hold together", "[ablation]") {
@@ -129,8 +127,8 @@ TEST_CASE("a turn of several steps counts as the median of them", "[ablation]") 
 
 TEST_CASE("without rounds, without a base or without time there is a reason", "[ablation]") {
   Ablation ablation = sample_ablation();
-  SECTION("only warm-up") {
-    for (Variant& variant : ablation.variants) variant.turns.resize(1);
+  SECTION("no round") {
+    for (Variant& variant : ablation.variants) variant.turns.clear();
     summarise(ablation, kSampleBases);
     CHECK_FALSE(ablation.variants[1].median_seconds);
     CHECK_FALSE(ablation.variants[1].to_first.value);
@@ -179,7 +177,8 @@ TEST_CASE("an ablation goes to a file and back without loss", "[ablation]") {
         CostReport{{1e10, 3e10, 1e9, {}, "fp32"}, 3e10 / *variant.median_seconds, {}, ""};
     variant.cost->utilisation = *variant.cost->achieved_flops_per_second / 1e12;
   }
-  SECTION("aborted in the warm-up") {
+  SECTION("aborted in the first cluster") {
+    ablation.preparation = nlohmann::json::object();
     for (Variant& variant : ablation.variants) {
       variant.turns.resize(1);
       variant.quality.reset();

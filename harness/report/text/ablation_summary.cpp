@@ -10,6 +10,7 @@
 
 #include "harness/base/named.hpp"
 #include "harness/base/text.hpp"
+#include "harness/report/ablation_lines.hpp"
 #include "harness/report/common_text.hpp"
 
 namespace harness {
@@ -25,6 +26,7 @@ std::string ratio_digits(double ratio) {
 
 std::string ratio_shown(const Variant& variant, const Speedup& speedup) {
   if (!speedup.value || speedup.to == variant.name) return "-";
+  if (is_doubtful(variant)) return "doubtful";
   const Interval& value = *speedup.value;
   if (!value.low || !value.high) return ratio_digits(value.center) + " [-, -]";
   return fmt::format("{} [{}, {}]", ratio_digits(value.center), ratio_digits(*value.low),
@@ -130,10 +132,11 @@ void add_phases(std::string& text, const std::vector<Variant>& variants) {
 
 void add_notes(std::string& text, const Ablation& ablation) {
   const auto add = [&](const std::string& line) { text += wrap(line, kColumns, 2) + "\n"; };
+  for (const std::string& line : doubt_lines(ablation)) add(line);
+  for (const std::string& line : group_lines(ablation)) add(line);
   if (clusters_of(ablation) > 0) {
     add("x: times faster, the median over the clusters with its 95 % interval; each cluster "
-        "started "
-        "all processes anew and gives one ratio, the median of its rounds");
+        "started all processes anew and gives one ratio, the median of its rounds");
   } else {
     add("x: times faster, the median over the rounds with its 95 % interval, each round a pair of "
         "turns; all in one process, so one variant was measured in the wake of another and the "
@@ -182,17 +185,20 @@ std::string count_of(const Settings& settings, const char* key, const char* noun
 }  // namespace
 
 std::string render_summary(const Ablation& ablation) {
+  const Settings& settings = ablation.settings;
+  const bool in_clusters = clusters_of(ablation) > 0;
   const std::string clusters =
-      clusters_of(ablation) > 0 ? count_of(ablation.settings, "clusters", "cluster") + " of " : "";
+      in_clusters ? count_of(settings, "clusters", "cluster") + " of " : "";
+  const std::string warmup = in_clusters ? count_of(settings, "warmup_steps", "step")
+                                         : count_of(settings, "warmup_rounds", "round");
   std::string text = fmt::format(
-      "{} {} · ablation of {} · {}{} after {} of warm-up · division {}\n",
-      printable(ablation.rules.workload, 40), printable(ablation.rules.version, 16),
+      "{} {} · ablation of {} · {}{} · division {}\n", printable(ablation.rules.workload, 40),
+      printable(ablation.rules.version, 16),
       format_count(static_cast<long long>(ablation.variants.size()), "variant"), clusters,
-      count_of(ablation.settings, "rounds", "round"),
-      setting_text(ablation.settings, "warmup_rounds"), printable(ablation.rules.division, 16));
-  text += fmt::format("batch {} · threads {} · seed {}\n",
-                      setting_text(ablation.settings, "batch_size"),
-                      setting_text(ablation.settings, "threads"), ablation.seeds.run);
+      count_of(settings, "rounds", "round"), printable(ablation.rules.division, 16));
+  text += fmt::format("batch {} · threads {} · seed {} · warm-up of {}\n",
+                      setting_text(settings, "batch_size"), setting_text(settings, "threads"),
+                      ablation.seeds.run, warmup);
   text += data_text(ablation.dataset);
   add_variants(text, ablation.variants);
   add_notes(text, ablation);
