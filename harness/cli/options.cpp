@@ -213,15 +213,15 @@ std::string Options::required(const std::string& name) const {
   throw Error("--" + name, "missing", parser_->where_help_is());
 }
 
-void add_formats(Options& options, const std::string& json, const std::string& csv) {
-  options.add("json", json).add("csv", csv);
+void add_formats(Options& options, const std::string& json_help, const std::string& csv_help) {
+  options.add("json", json_help).add("csv", csv_help);
 }
 
 OutputFormat chosen_format(const Options& options) {
-  const bool json = options.flag("json");
-  const bool csv = options.flag("csv");
-  if (json && csv) throw Error("--json and --csv", "given together", "choose one of them");
-  return json ? OutputFormat::kJson : csv ? OutputFormat::kCsv : OutputFormat::kText;
+  const bool as_json = options.flag("json");
+  const bool as_csv = options.flag("csv");
+  if (as_json && as_csv) throw Error("--json and --csv", "given together", "choose one of them");
+  return as_json ? OutputFormat::kJson : as_csv ? OutputFormat::kCsv : OutputFormat::kText;
 }
 
 }  // namespace harness

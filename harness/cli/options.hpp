@@ -71,7 +71,7 @@ enum class OutputFormat {
 };
 
 /// The options --json and --csv; `json` and `csv` say what each prints.
-void add_formats(Options& options, const std::string& json, const std::string& csv);
+void add_formats(Options& options, const std::string& json_help, const std::string& csv_help);
 /// Throws Error when both were given.
 OutputFormat chosen_format(const Options& options);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "harness/base/steady.hpp"
 #include "harness/base/text.hpp"
 #include "harness/gate/campaign_folder.hpp"
+#include "harness/gate/failures.hpp"
 #include "harness/gate/judge_pairs.hpp"
 #include "harness/gate/plan_file.hpp"
 #include "harness/gate/verdict_file.hpp"
@@ -43,7 +45,8 @@ class Campaign {
         planned_(begin_plan(options, true)),
         runs_(options, hooks, planned_.id, planned_.pause_seconds),
         baseline_{"baseline", {}},
-        candidate_{"candidate", {}} {
+        candidate_{"candidate", {}},
+        failures_({"baseline", "candidate"}, options.out) {
     if (!of_results_) times_ = {options.rules.command_metric, "s", Direction::kLower, {}, {}};
     if (options.resumed) {
       take_again();
@@ -60,6 +63,7 @@ class Campaign {
     report.baseline = options_.baseline;
     report.candidate = options_.candidate;
     report.campaign = planned_.id;
+    report.notes.insert(report.notes.end(), failures_.notes().begin(), failures_.notes().end());
     runs_.add_notes(report);
     return report;
   }
@@ -93,7 +97,10 @@ class Campaign {
     const auto start = Steady::now();
     const std::int64_t before = done_;
     while (true) {
-      run_pair(done_ + 1);
+      if (!run_whole_pair(done_ + 1)) {
+        report = failure_report(options_, failures_.why());
+        return;
+      }
       ++done_;
       const double elapsed = seconds_since(start);
       const double of_a_pair = elapsed / static_cast<double>(done_ - before);
@@ -203,23 +210,42 @@ class Campaign {
     }
   }
 
-  // A B, B A, A B, ...: what drifts evenly weighs on both sides alike.
-  void run_pair(std::int64_t pair) {
-    const bool baseline_first = pair % 2 == 1;
-    run_side(baseline_first ? baseline_ : candidate_, pair);
-    run_side(baseline_first ? candidate_ : baseline_, pair);
+  /// False where the candidate failed for the second time. Once may happen to anybody.
+  bool run_whole_pair(std::int64_t pair) {
+    while (const std::optional<FailedSide> failed = run_pair(pair)) {
+      if (failures_.count(fmt::format("pair {}", pair), *failed) != AfterFailure::kTryAgain) {
+        return false;
+      }
+      put_aside(options_.out, pair);
+      hooks_.say(failures_.notes().back());
+    }
+    return true;
   }
 
-  void run_side(Side& side, std::int64_t pair) {
-    const std::string& command = &side == &baseline_ ? options_.baseline : options_.candidate;
-    WholeRun run = runs_.run(side.name, pair, command, of_results_);
-    if (!run.failure.empty()) {
+  // A B, B A, A B, ...: what drifts evenly weighs on both sides alike.
+  std::optional<FailedSide> run_pair(std::int64_t pair) {
+    std::array<WholeRun, 2> runs;
+    for (std::size_t k = 0; k < runs.size(); ++k) {
+      const std::size_t i = pair % 2 == 1 ? k : 1 - k;
+      const std::string& command = i == kCandidate ? options_.candidate : options_.baseline;
+      const Side& side = i == kCandidate ? candidate_ : baseline_;
+      runs[i] = runs_.run(side.name, pair, command, of_results_);
+      if (runs[i].failure.empty()) continue;
       const std::string name = fmt::format("{}, pair {}", side.name, pair);
       const std::string hint =
           "its output is in " + printable(folder_of(side, pair).string()) + ".txt";
-      if (pair == 1) throw NeverBegan(name, run.failure, hint, run.code);
-      throw Error(name, run.failure, hint, run.code);
+      if (pair == 1) throw NeverBegan(name, runs[i].failure, hint, runs[i].code);
+      if (runs[i].final) throw Error(name, runs[i].failure, hint, runs[i].code);
+      return FailedSide{i, std::move(runs[i].failure)};
     }
+    for (std::size_t k = 0; k < runs.size(); ++k) {
+      const std::size_t i = pair % 2 == 1 ? k : 1 - k;
+      take(i == kCandidate ? candidate_ : baseline_, pair, std::move(runs[i]));
+    }
+    return std::nullopt;
+  }
+
+  void take(Side& side, std::int64_t pair, WholeRun run) {
     if (of_results_) return add_results(side, pair, std::move(run.results));
     (&side == &baseline_ ? times_.baseline : times_.candidate)[pair] = run.seconds;
     lines_->append(
@@ -263,6 +289,7 @@ class Campaign {
   bool priced_ = !options_.budget_seconds || !planned_.plan.nights.empty();
   Side baseline_;
   Side candidate_;
+  Failures failures_;
   GateColumn times_{};  ///< of commands that are no harness run
   std::optional<LineFile> lines_{};
   std::int64_t done_ = 0;  ///< pairs

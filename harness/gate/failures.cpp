@@ -10,7 +10,7 @@ namespace harness {
 AfterFailure Failures::count(const std::string& place, const FailedSide& failed) {
   const std::string& name = names_.at(failed.side);
   if (++counts_[failed.side] == 1) {
-    notes_.push_back(fmt::format("{} was tried again: {} {}", place, name, failed.why));
+    notes_.push_back(fmt::format("{} was tried again: {}: {}", place, name, failed.why));
     return AfterFailure::kTryAgain;
   }
   if (failed.side == kAnchor) return AfterFailure::kWithoutAnchor;

@@ -46,6 +46,7 @@ WholeRun WholeRuns::run(const std::string& side, std::int64_t pair, std::string 
   run.seconds = shell.seconds;
   if (shell.timed_out) {
     run.failure = "the command was ended: it took longer than the whole --budget";
+    run.final = true;
     return run;
   }
   // A run that missed its quality target, or is invalid, has a result that says so.
@@ -67,6 +68,7 @@ WholeRun WholeRuns::run(const std::string& side, std::int64_t pair, std::string 
       run.failure.empty()) {
     run.failure = "the machine was not fit to measure on, which --strict refuses";
     run.code = ExitCode::kInvalid;
+    run.final = true;
   }
   return run;
 }

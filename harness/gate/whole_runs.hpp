@@ -20,6 +20,7 @@ struct WholeRun {
   std::vector<Result> results{};     ///< of a `harness run`; of no other command
   std::string failure{};             ///< why it is no measurement; empty: it is one
   ExitCode code = ExitCode::kUsage;  ///< of an error that says so
+  bool final = false;                ///< it is of no use to try it again
 };
 
 /// Where a run's files are: OUT/SIDE/NNN, and OUT/SIDE/NNN.txt for what it printed.

@@ -119,6 +119,39 @@ TEST_CASE("commands that fail end the gate with their last words", "[gate][cli]"
   check_one_error(failing("a", "true", "true"), 1, "the folder is not empty");
 }
 
+TEST_CASE("a command that fails on its way is tried once more", "[gate][cli]") {
+  // A command that counts its runs, and fails where the count is one of `counts`.
+  const auto fails_at = [](const std::string& counts, const std::string& seconds) {
+    return "echo >>$RUNS; case $(($(wc -l <$RUNS))) in " + counts +
+           ") echo so it goes; exit 7;; esac; sleep " + seconds;
+  };
+  const auto outcome_of = [](const TemporaryFolder& folder, const std::string& baseline,
+                             const std::string& candidate) {
+    const std::string runs = "RUNS=" + (folder / "runs").string() + "; ";
+    return run_harness({"gate", "--ab-base", runs + baseline, "--ab-cand", runs + candidate,
+                        "--pairs", "20", "--format", "json", "--out", (folder / "out").string()});
+  };
+  const TemporaryFolder once;
+  const Outcome faster = outcome_of(once, "sleep 0.04", fails_at("3", "0.005"));
+  CAPTURE(faster.out, faster.err);
+  CHECK(faster.code == 0);
+  CHECK_THAT(faster.out,
+             Catch::Contains("pair 3 was tried again: candidate: the command ended with "
+                             "exit code 7: so it goes"));
+  CHECK(fs::exists(once / "out" / "stopped-1" / "candidate" / "003.txt"));
+  CHECK(fs::exists(once / "out" / "candidate" / "003.txt"));
+
+  const TemporaryFolder twice;
+  const Outcome red = outcome_of(twice, "sleep 0.04", fails_at("3|5", "0.005"));
+  CAPTURE(red.out, red.err);
+  CHECK(red.code == 4);
+  CHECK_THAT(red.out, Catch::Contains("the candidate failed twice"));
+
+  const TemporaryFolder baseline;
+  check_one_error(outcome_of(baseline, fails_at("3|5", "0.005"), "sleep 0.04"), 1,
+                  "baseline, pair 4: the command ended with exit code 7: so it goes");
+}
+
 TEST_CASE("different work is not compared", "[gate][cli]") {
   const TemporaryFolder folder;
   const Outcome outcome =

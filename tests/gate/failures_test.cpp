@@ -13,7 +13,7 @@ TEST_CASE("a side is tried once more, and what follows depends on the side", "[g
     CHECK(failures.count("cluster 3", {side, "died"}) == AfterFailure::kTryAgain);
   }
   CHECK_FALSE(failures.regressed());
-  CHECK(failures.notes().at(1) == "cluster 3 was tried again: candidate died");
+  CHECK(failures.notes().at(1) == "cluster 3 was tried again: candidate: died");
   CHECK(failures.count("cluster 5", {kAnchor, "died"}) == AfterFailure::kWithoutAnchor);
   CHECK(failures.count("cluster 7", {kCandidate, "hangs"}) == AfterFailure::kRegressed);
   CHECK(failures.regressed());

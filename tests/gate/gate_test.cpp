@@ -288,11 +288,11 @@ TEST_CASE("every form of the report tells the verdict and how to repeat it", "[g
   const std::string junit = render_gate(report, "junit", false);
   CHECK_THAT(junit, Catch::Contains("tests=\"2\" failures=\"1\""));
   CHECK_THAT(junit, Catch::Contains("<failure type=\"regressed\""));
-  const auto json = nlohmann::json::parse(render_gate(report, "json", false));
-  CHECK(json["verdict"] == "regressed");
-  CHECK(json["exit_code"] == 4);
-  CHECK(json["rows"][0]["metric"] == "time.step");
-  CHECK(json["rows"][0]["repeat"] == "harness gate --baseline 'a' --candidate 'b'");
+  const auto document = nlohmann::json::parse(render_gate(report, "json", false));
+  CHECK(document["verdict"] == "regressed");
+  CHECK(document["exit_code"] == 4);
+  CHECK(document["rows"][0]["metric"] == "time.step");
+  CHECK(document["rows"][0]["repeat"] == "harness gate --baseline 'a' --candidate 'b'");
 }
 
 TEST_CASE("an inconclusive case is a failure of the JUnit file unless it passes", "[gate]") {

@@ -122,9 +122,9 @@ TEST_CASE("kernel_bench runs a case of each operator", "[kernel-bench]") {
                  "--benchmark_min_time=0.001", "--benchmark_format=json", "--threads=1"});
   INFO(outcome.err << outcome.out);
   REQUIRE(outcome.code == 0);
-  const auto json = nlohmann::json::parse(outcome.out);
+  const auto document = nlohmann::json::parse(outcome.out);
   std::set<std::string> implementations;
-  for (const auto& row : json["benchmarks"]) {
+  for (const auto& row : document["benchmarks"]) {
     const auto name = row["name"].get<std::string>();
     INFO(name);
     CHECK_FALSE(row.contains("error_occurred"));
@@ -150,9 +150,9 @@ TEST_CASE("kernel_bench times nothing that is wrong, and says so", "[kernel-benc
                 "kernel_bench_wrong");
   INFO(outcome.err << outcome.out);
   CHECK(outcome.code == 3);
-  const auto json = nlohmann::json::parse(outcome.out);
-  REQUIRE(json["benchmarks"].size() == 3);
-  for (const auto& row : json["benchmarks"]) {
+  const auto document = nlohmann::json::parse(outcome.out);
+  REQUIRE(document["benchmarks"].size() == 3);
+  for (const auto& row : document["benchmarks"]) {
     const bool wrong = row["name"].get<std::string>().starts_with("matcher/wrong/");
     CHECK(row.value("error_occurred", false) == wrong);
     if (!wrong) continue;

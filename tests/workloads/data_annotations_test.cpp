@@ -41,9 +41,9 @@ std::string box(const std::string& bbox, int image = 7, int category = 1, int cr
          ", \"segmentation\": [[1.5, 2, 3]], \"iscrowd\": " + std::to_string(crowd) + "}";
 }
 
-AnnotationSet read(const std::string& json, const AnnotationPolicy& policy = {}) {
+AnnotationSet read(const std::string& text, const AnnotationPolicy& policy = {}) {
   const TemporaryFolder folder;
-  write(folder / "a.json", json);
+  write(folder / "a.json", text);
   return read_annotations(folder / "a.json", folder.path(), policy, {});
 }
 
@@ -52,10 +52,10 @@ std::string pixel_png() { return encode_png({1, 1, {1, 2, 3}}); }
 
 /// A data folder of the plain layout with one image a split.
 void write_plain_folder(const fs::path& folder) {
-  const std::string json = coco("[" + box("[0, 0, 1, 1]") + "]",
+  const std::string text = coco("[" + box("[0, 0, 1, 1]") + "]",
                                 R"([{"id": 7, "file_name": "a.png", "width": 1, "height": 1}])");
   for (const char* split : {"train", "eval"}) {
-    write(folder / (std::string(split) + ".json"), json);
+    write(folder / (std::string(split) + ".json"), text);
     write(folder / split / "a.png", pixel_png());
   }
 }
@@ -95,10 +95,10 @@ TEST_CASE("boxes that are no boxes are dropped and counted", "[data]") {
 }
 
 TEST_CASE("the COCO policy drops groups and images without boxes", "[data]") {
-  const std::string json =
+  const std::string text =
       coco("[" + box("[1, 1, 5, 5]", 7, 1, 1) + "," + box("[1, 1, 5, 5]", 3) + "]");
   const AnnotationSet set =
-      read(json, {.num_classes = 264, .keep_crowd = false, .keep_empty_images = false});
+      read(text, {.num_classes = 264, .keep_crowd = false, .keep_empty_images = false});
   REQUIRE(set.images.size() == 1);
   CHECK(set.images[0].id == 3);
   CHECK(set.boxes_of(set.images[0]).size() == 1);
@@ -116,8 +116,8 @@ TEST_CASE("sparse category ids become ranks, and too many are refused", "[data]"
 }
 
 TEST_CASE("wrong ids are refused by name", "[data]") {
-  const auto fails_with = [](const std::string& json, const std::string& why) {
-    CHECK_THROWS_WITH(read(json), Contains(why) && Contains("a.json"));
+  const auto fails_with = [](const std::string& text, const std::string& why) {
+    CHECK_THROWS_WITH(read(text), Contains(why) && Contains("a.json"));
   };
   fails_with(coco("[" + box("[1, 1, 5, 5]", 8) + "]"), "annotations[0].image_id 8 is no image's");
   fails_with(coco("[" + box("[1, 1, 5, 5]", 7, 5) + "]"), "annotations[0].category_id 5 is no");
@@ -145,8 +145,8 @@ TEST_CASE("file names that leave the folder are refused", "[data]") {
 }
 
 TEST_CASE("malformed annotation files are one error with the place", "[data]") {
-  const auto fails_with = [](const std::string& json, const std::string& why) {
-    CHECK_THROWS_WITH(read(json), Contains(why) && Contains("a.json"));
+  const auto fails_with = [](const std::string& text, const std::string& why) {
+    CHECK_THROWS_WITH(read(text), Contains(why) && Contains("a.json"));
   };
   const std::string good = coco("[" + box("[1, 1, 5, 5]") + "]");
   fails_with("", "the file is empty");

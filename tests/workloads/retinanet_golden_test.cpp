@@ -87,10 +87,10 @@ GoldenTensor& tensor(GoldenCase& golden_case, const std::string& name) {
 
 std::string complaint(const std::function<void(nlohmann::json&)>& damage) {
   const TemporaryFolder folder;
-  auto json = nlohmann::json::parse(read_file(golden("retinanet_b.json"), 1 << 24));
-  damage(json);
+  auto document = nlohmann::json::parse(read_file(golden("retinanet_b.json"), 1 << 24));
+  damage(document);
   const auto path = folder / "golden.json";
-  std::ofstream(path) << json.dump();
+  std::ofstream(path) << document.dump();
   try {
     read_golden_file(path);
   } catch (const Error& error) {
