@@ -77,6 +77,10 @@ std::string apart_text(const Side& a, const Side& b) {
   const auto began = [](const Result& run) {
     return utc_seconds(run.identity.started_at).value_or(0);
   };
+  constexpr std::size_t kToTheMinute = 16;  // 2026-01-31T05:00
+  const auto minute = [](const Result& run) {
+    return printable(run.identity.started_at.substr(0, kToTheMinute));
+  };
   const auto by_start = [&](const Result& x, const Result& y) { return began(x) < began(y); };
   for (const auto& [earlier, later] : {std::pair(&a, &b), std::pair(&b, &a)}) {
     const Result& last = *std::max_element(earlier->runs.begin(), earlier->runs.end(), by_start);
@@ -85,8 +89,7 @@ std::string apart_text(const Side& a, const Side& b) {
     return fmt::format(
         "all runs of {} began before all of {} (until {}, from {}): what else changed on the "
         "machine in between is taken for a difference of theirs; measure them in turn",
-        printable(earlier->name, 80), printable(later->name, 80),
-        printable(last.identity.started_at, 16), printable(first.identity.started_at, 16));
+        printable(earlier->name, 80), printable(later->name, 80), minute(last), minute(first));
   }
   return {};
 }

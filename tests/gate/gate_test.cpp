@@ -44,7 +44,8 @@ TEST_CASE("exit codes follow the heaviest verdict", "[gate]") {
 }
 
 TEST_CASE("files by themselves are judged by the spread between hours", "[gate]") {
-  const GateReport report = judged(series("a", 6, 0.5), series("b", 7, 0.6));
+  const Side a = series("a", 6, 0.5);
+  const GateReport report = judged(a, series("b", 7, 0.6));
   CHECK(report.campaign.empty());
   CHECK(row(report, "time.step").verdict == Verdict::kRegressed);
   CHECK(row(report, "time.step").n == 6);

@@ -172,6 +172,7 @@ TEST_CASE("an ablation goes to a file and back without loss", "[ablation]") {
     ablation.peaks = {
         {"fma.fp32", "FLOP/s", "AVX", 2, {1e12, 1e12, 1e12, 1e12, 1e12, 1e12}, {}, ""}};
     ablation.peaks[0].value = median_interval(ablation.peaks[0].samples);
+    ablation.peaks[0].bound = 1e12;
     Variant& variant = ablation.variants[1];
     variant.cost =
         CostReport{{1e10, 3e10, 1e9, {}, "fp32"}, 3e10 / *variant.median_seconds, {}, ""};
