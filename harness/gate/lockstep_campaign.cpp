@@ -108,6 +108,7 @@ class LockstepCampaign {
       // The quality is that of the program, not of a start.
       plan_.evaluate = cluster == 1;
       plan_.rounds = nights_.rounds();
+      plan_.settle = settle_;
       KeptCluster kept{{}, sides_.vacant_folders(cluster)};
       kept.record = run_cluster(sides_.commands(cluster, kept.folders), plan_, cluster);
       lines_->append(kept_line(kept));
@@ -166,6 +167,7 @@ class LockstepCampaign {
   void take_over(const KeptCluster& kept, bool earlier) {
     const std::optional<AnchorTrouble> trouble = sides_.take_over(kept);
     nights_.add(kept.record, earlier);
+    settle_ = kept.record.settle;
     if (!trouble) return;
     const bool own_rules = options_.anchor.find("--rules") != std::string::npos;
     const bool curable = trouble->rules_alone && !own_rules && sides_.one_set_of_rules();
@@ -226,6 +228,7 @@ class LockstepCampaign {
   LockstepSides sides_;
   Failures failures_;
   LockstepPlan plan_{};
+  std::optional<std::int64_t> settle_{};  ///< as the first cluster found it
   std::optional<LineFile> lines_{};
   std::vector<std::string> notes_{};
 };

@@ -125,7 +125,8 @@ class Bench {
     for (const BenchSide& side : plan_.sides) {
       commands.push_back({side.name, side.command, {}, new_log(side.name)});
     }
-    const ClusterRecord found = run_cluster(commands, plan_.cluster, cluster);
+    const ClusterRecord found = run_cluster(commands, lockstep_, cluster);
+    lockstep_.settle = found.settle;
     lines_.append(line_of(to_json(found)));
     if (!found.failed.empty()) {
       throw Error(fmt::format("{}, cluster {}", printable(found.failed), cluster), found.failure,
@@ -185,6 +186,7 @@ class Bench {
   }
 
   const BenchPlan& plan_;
+  LockstepPlan lockstep_ = plan_.cluster;
   const std::function<void(const std::string&)>& say_;
   LineFile lines_;
   BenchRecord record_{};

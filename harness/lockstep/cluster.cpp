@@ -13,6 +13,7 @@
 #include "harness/base/steady.hpp"
 #include "harness/base/text.hpp"
 #include "harness/lockstep/order.hpp"
+#include "harness/lockstep/settling.hpp"
 #include "harness/lockstep/shell_command.hpp"
 #include "harness/stats/stats.hpp"
 
@@ -46,6 +47,7 @@ class Cluster {
     const auto start = Steady::now();
     try {
       for (const std::size_t i : balanced_order(record_.cluster, commands_.size())) start_side(i);
+      record_.settle = plan_.settle ? *plan_.settle : measure_settling();
       for (std::int64_t round = 1; round <= plan_.rounds && go_on_; ++round) run_round(round);
       for (std::size_t i = 0; i < commands_.size() && go_on_; ++i) end_side(i);
     } catch (const SideFailure& failure) {
@@ -79,6 +81,37 @@ class Cluster {
     falls_asleep(i);
   }
 
+  /// All sides step in turn, as they will, and the one that needs most speaks for all.
+  std::int64_t measure_settling() {
+    const std::size_t sides = commands_.size();
+    if (sides < 2) return 0;
+    std::vector<double> first(sides);
+    for (std::size_t i = 0; i < sides && go_on_; ++i) first[i] = untimed_lap(i, 1).front();
+    const auto [shortest, longest] = std::minmax_element(first.begin(), first.end());
+    const std::int64_t steps = settling_lap(*shortest, *longest);
+    if (steps == 0) return 0;
+    std::vector<std::vector<std::vector<double>>> laps(sides);
+    for (std::int64_t lap = 0; lap < kSettlingLaps; ++lap) {
+      for (std::size_t i = 0; i < sides && go_on_; ++i) laps[i].push_back(untimed_lap(i, steps));
+    }
+    if (!go_on_) return 0;
+    std::int64_t most = 0;
+    for (const auto& own : laps) most = std::max(most, steps_to_settle(own));
+    return most;
+  }
+
+  /// In orders of one step, as a turn has them.
+  std::vector<double> untimed_lap(std::size_t i, std::int64_t steps) {
+    current_ = i;
+    std::vector<double> seconds;
+    for (std::int64_t step = 0; step < steps && go_on_; ++step) {
+      seconds.push_back(untimed(i, 1, 1, 1).answer.seconds.front());
+    }
+    std::this_thread::sleep_for(kRest);
+    falls_asleep(i);
+    return seconds;
+  }
+
   void run_round(std::int64_t round) {
     std::int64_t place = 0;
     for (const std::size_t i : order_of(round)) {
@@ -91,12 +124,25 @@ class Cluster {
     current_ = i;
     SideTurns& side = record_.sides[i];
     wakes_up(i);
-    if (side.hello.settle > 0) processes_[i]->step(side.hello.settle);
+    const std::int64_t settle =
+        std::max(side.hello.settle, settling_steps(record_.settle, record_.cluster, round));
+    if (settle > 0) untimed(i, settle, round, place);
+    if (!go_on_) return;
     side.turns.push_back({round, place, processes_[i]->step(plan_.steps_per_turn)});
     std::this_thread::sleep_for(kRest);
     falls_asleep(i);
     if (turn_done_) turn_done_(i, side.turns.back());
     go_on_ = !side.turns.back().timed.answer.diverged();
+  }
+
+  /// Where a loss is not finite they are a turn all the same, so that everybody sees it.
+  TimedAnswer untimed(std::size_t i, std::int64_t steps, std::int64_t round, std::int64_t place) {
+    TimedAnswer timed = processes_[i]->step(steps);
+    if (timed.answer.diverged()) {
+      go_on_ = false;
+      record_.sides[i].turns.push_back({round, place, timed});
+    }
+    return timed;
   }
 
   void end_side(std::size_t i) {

@@ -74,8 +74,10 @@ json to_json(const LockstepTurn& turn) {
 }
 
 json to_json(const ClusterRecord& record) {
-  json object = {
-      {"cluster", record.cluster}, {"seconds", record.seconds}, {"sides", json::array()}};
+  json object = {{"cluster", record.cluster},
+                 {"seconds", record.seconds},
+                 {"settle", record.settle},
+                 {"sides", json::array()}};
   for (const SideTurns& side : record.sides) object["sides"].push_back(to_json(side));
   if (!record.failed.empty()) {
     object["failed"] = record.failed;
@@ -89,6 +91,10 @@ ClusterRecord cluster_from(const json& object) {
     ClusterRecord record;
     record.cluster = object.at("cluster");
     record.seconds = seconds_from(object, "seconds");
+    record.settle = object.value("settle", std::int64_t{0});
+    if (record.settle < 0 || record.settle > kMostSettling) {
+      throw ProtocolError("a number of settling steps that is none");
+    }
     for (const json& side : object.at("sides")) record.sides.push_back(side_from(side));
     record.failed = object.value("failed", "");
     record.failure = object.value("failure", "");

@@ -16,7 +16,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::int64_t kVersion = 1;
-constexpr std::int64_t kMostSettling = 100;
 constexpr std::size_t kMostNames = 100;  // of losses, or of phases
 constexpr double kMostStepSeconds = 86'400;
 constexpr double kLeastStepSeconds = 1e-9;  // no clock tells less, and ratios stay finite

@@ -20,6 +20,8 @@ namespace harness {
 inline constexpr std::size_t kMostLineBytes = std::size_t{1} << 20;
 /// The most steps of an order.
 inline constexpr std::int64_t kMostStepsOfOrder = 1000;
+/// The most untimed steps before a turn.
+inline constexpr std::int64_t kMostSettling = 100;
 
 /// In the error of a `harness run --lockstep` that a whole training is asked of.
 inline constexpr const char* kTrainsToTarget = "trains to a target";

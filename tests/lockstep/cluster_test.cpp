@@ -130,6 +130,39 @@ TEST_CASE("steps that a side needs to settle are not timed", "[lockstep]") {
         "{\"count\":2,\"do\":\"step\"}\n{\"count\":1,\"do\":\"step\"}\n");
 }
 
+TEST_CASE("what a side needs to settle is measured", "[lockstep]") {
+  // Behind a pause, as another side's turn is one, its first step takes five times as long.
+  const std::string settling = side_that(R"(n=${line#*:}; n=${n%%,*}; now=$(date +%s%N); s=0.001; )"
+                                         R"([ $((now-last)) -lt 15000000 ] || s=0.005; i=1; )"
+                                         R"(while [ $i -lt $n ]; do s=$s,0.001; i=$((i+1)); done; )"
+                                         R"(echo "{\"seconds\":[$s]}"; last=$(date +%s%N))",
+                                         std::string(kHello) + "last=0;");
+  Sides sides;
+  const ClusterRecord record =
+      run_cluster(sides.of({settling, settling}), {.rounds = 4, .settle = std::nullopt}, 1);
+  CHECK(record.failure.empty());
+  CHECK(record.settle == 1);
+  check_kept(record);
+  for (const SideTurns& side : record.sides) {
+    REQUIRE(side.turns.size() == 4);
+    for (const LockstepTurn& turn : side.turns) {
+      CHECK(turn.timed.answer.seconds == std::vector<double>{0.001});
+    }
+  }
+}
+
+TEST_CASE("a loss that is not finite in an untimed step is seen", "[lockstep]") {
+  Sides sides;
+  const std::string diverging =
+      side_that(R"(n=$((n+1)); l=1; [ $n -lt 4 ] || l=null; )"
+                R"(echo "{\"seconds\":[0.001],\"losses\":{\"total\":[$l]}}")");
+  const ClusterRecord record =
+      run_cluster(sides.of({kHonest, diverging}), {.rounds = 4, .settle = std::nullopt}, 1);
+  CHECK(record.failure.empty());
+  REQUIRE(record.sides[1].turns.size() == 1);
+  CHECK(record.sides[1].turns.front().timed.answer.diverged());
+}
+
 TEST_CASE("a side that fails ends its cluster with the reason", "[lockstep]") {
   struct Case {
     std::string command;
