@@ -35,8 +35,13 @@ void mark_aborted(Status& status, const std::string& why, const std::string& hin
 
 std::vector<Finding> machine_findings(const ResultCommon& result) {
   std::vector<Finding> findings = diagnose(result.system, result.environment_before);
-  const std::vector<Finding> during =
+  std::vector<Finding> during =
       compare_environments(result.environment_before, result.environment_after);
+  // In lockstep the other sides are such processes, and none of them disturbs this one's turns. The
+  // parent counts what its sides wait for a processor.
+  if (result.rules.lockstep) {
+    std::erase_if(during, [](const Finding& finding) { return finding.id == kOtherProcesses; });
+  }
   findings.insert(findings.end(), during.begin(), during.end());
   return findings;
 }

@@ -39,7 +39,8 @@ Options bench_options() {
       .add_integer("rounds", "runs of each command (10), or turns in a cluster (10)", 1,
                    kMostRounds)
       .add_integer("clusters", "with --lockstep: so often all sides start anew (6)", 1, kMostRounds)
-      .add_integer("steps", "with --lockstep: steps in a turn (1)", 1, kMostStepsOfOrder)
+      .add_integer("steps", "with --lockstep: steps in a turn (one, or more where they are short)",
+                   1, kMostStepsOfOrder)
       .add_integer("warmup", "untimed runs of each command before the first (0)", 0, kMostRounds)
       .add("prepare", "a command before each start, untimed", "CMD")
       .add("ignore-failure", "time commands that end with another exit code than 0, too")
@@ -96,7 +97,7 @@ BenchPlan plan_of(const Options& options) {
   }
   if (const auto rounds = options.integer("rounds")) plan.rounds = plan.cluster.rounds = *rounds;
   plan.clusters = options.integer("clusters").value_or(plan.clusters);
-  plan.cluster.steps_per_turn = options.integer("steps").value_or(1);
+  plan.cluster.steps_per_turn = options.integer("steps");
   plan.warmup = options.integer("warmup").value_or(0);
   plan.any_exit_code = options.flag("ignore-failure");
   plan.prepare = options.text("prepare").value_or("");

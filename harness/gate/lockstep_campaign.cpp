@@ -58,8 +58,8 @@ class LockstepCampaign {
     report.baseline = options_.baseline;
     report.candidate = options_.candidate;
     report.campaign = nights_.campaign().id;
-    for (const auto* notes : {&failures_.notes(), &sides_.notes(), &std::as_const(notes_)}) {
-      report.notes.insert(report.notes.end(), notes->begin(), notes->end());
+    for (const auto& notes : {failures_.notes(), sides_.notes(), notes_}) {
+      report.notes.insert(report.notes.end(), notes.begin(), notes.end());
     }
     return report;
   }
@@ -108,7 +108,6 @@ class LockstepCampaign {
       // The quality is that of the program, not of a start.
       plan_.evaluate = cluster == 1;
       plan_.rounds = nights_.rounds();
-      plan_.settle = settle_;
       KeptCluster kept{{}, sides_.vacant_folders(cluster)};
       kept.record = run_cluster(sides_.commands(cluster, kept.folders), plan_, cluster);
       lines_->append(kept_line(kept));
@@ -167,7 +166,8 @@ class LockstepCampaign {
   void take_over(const KeptCluster& kept, bool earlier) {
     const std::optional<AnchorTrouble> trouble = sides_.take_over(kept);
     nights_.add(kept.record, earlier);
-    settle_ = kept.record.settle;
+    plan_.steps_per_turn = kept.record.steps_per_turn;
+    plan_.settle = kept.record.settle;
     if (!trouble) return;
     const bool own_rules = options_.anchor.find("--rules") != std::string::npos;
     const bool curable = trouble->rules_alone && !own_rules && sides_.one_set_of_rules();
@@ -227,8 +227,8 @@ class LockstepCampaign {
   Nights nights_;
   LockstepSides sides_;
   Failures failures_;
-  LockstepPlan plan_{};
-  std::optional<std::int64_t> settle_{};  ///< as the first cluster found it
+  /// The turns are as the first cluster finds them.
+  LockstepPlan plan_{.steps_per_turn = std::nullopt, .settle = std::nullopt};
   std::optional<LineFile> lines_{};
   std::vector<std::string> notes_{};
 };

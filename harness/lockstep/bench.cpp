@@ -126,6 +126,7 @@ class Bench {
       commands.push_back({side.name, side.command, {}, new_log(side.name)});
     }
     const ClusterRecord found = run_cluster(commands, lockstep_, cluster);
+    lockstep_.steps_per_turn = found.steps_per_turn;
     lockstep_.settle = found.settle;
     lines_.append(line_of(to_json(found)));
     if (!found.failed.empty()) {

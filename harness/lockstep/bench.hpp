@@ -32,7 +32,7 @@ struct BenchPlan {
   // Of resident sides.
   bool lockstep = false;
   std::int64_t clusters = 6;
-  LockstepPlan cluster{.rounds = 10, .settle = std::nullopt};
+  LockstepPlan cluster{.rounds = 10, .steps_per_turn = std::nullopt, .settle = std::nullopt};
 };
 
 /// What one side took in each independent unit: a run of the command, or a cluster of steps.

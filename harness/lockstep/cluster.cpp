@@ -47,7 +47,7 @@ class Cluster {
     const auto start = Steady::now();
     try {
       for (const std::size_t i : balanced_order(record_.cluster, commands_.size())) start_side(i);
-      record_.settle = plan_.settle ? *plan_.settle : measure_settling();
+      shape_turns();
       for (std::int64_t round = 1; round <= plan_.rounds && go_on_; ++round) run_round(round);
       for (std::size_t i = 0; i < commands_.size() && go_on_; ++i) end_side(i);
     } catch (const SideFailure& failure) {
@@ -81,18 +81,28 @@ class Cluster {
     falls_asleep(i);
   }
 
-  /// All sides step in turn, as they will, and the one that needs most speaks for all.
-  std::int64_t measure_settling() {
-    const std::size_t sides = commands_.size();
-    if (sides < 2) return 0;
-    std::vector<double> first(sides);
-    for (std::size_t i = 0; i < sides && go_on_; ++i) first[i] = untimed_lap(i, 1).front();
+  void shape_turns() {
+    record_.steps_per_turn = plan_.steps_per_turn.value_or(1);
+    record_.settle = plan_.settle.value_or(0);
+    if ((plan_.steps_per_turn && plan_.settle) || commands_.size() < 2) return;
+    std::vector<double> first;
+    for (std::size_t i = 0; i < commands_.size() && go_on_; ++i) {
+      first.push_back(untimed_lap(i, 1).front());
+    }
+    if (!go_on_) return;
     const auto [shortest, longest] = std::minmax_element(first.begin(), first.end());
-    const std::int64_t steps = settling_lap(*shortest, *longest);
+    if (!plan_.steps_per_turn) record_.steps_per_turn = steps_of_turn(*longest);
+    if (!plan_.settle) record_.settle = measure_settling(settling_lap(*shortest, *longest));
+  }
+
+  /// All sides step in turn, as they will, and the one that needs most speaks for all.
+  std::int64_t measure_settling(std::int64_t steps) {
     if (steps == 0) return 0;
-    std::vector<std::vector<std::vector<double>>> laps(sides);
+    std::vector<std::vector<std::vector<double>>> laps(commands_.size());
     for (std::int64_t lap = 0; lap < kSettlingLaps; ++lap) {
-      for (std::size_t i = 0; i < sides && go_on_; ++i) laps[i].push_back(untimed_lap(i, steps));
+      for (std::size_t i = 0; i < laps.size() && go_on_; ++i) {
+        laps[i].push_back(untimed_lap(i, steps));
+      }
     }
     if (!go_on_) return 0;
     std::int64_t most = 0;
@@ -128,7 +138,7 @@ class Cluster {
         std::max(side.hello.settle, settling_steps(record_.settle, record_.cluster, round));
     if (settle > 0) untimed(i, settle, round, place);
     if (!go_on_) return;
-    side.turns.push_back({round, place, processes_[i]->step(plan_.steps_per_turn)});
+    side.turns.push_back({round, place, processes_[i]->step(record_.steps_per_turn)});
     std::this_thread::sleep_for(kRest);
     falls_asleep(i);
     if (turn_done_) turn_done_(i, side.turns.back());

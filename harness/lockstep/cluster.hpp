@@ -16,12 +16,12 @@ namespace harness {
 
 struct LockstepPlan {
   std::int64_t rounds = 20;
-  std::int64_t steps_per_turn = 1;
-  bool evaluate = false;  ///< each side, behind the last round
-  std::string unit{};     ///< that each side must count in; empty: any
-  /// Untimed steps before each turn, of all sides alike, so that they stay in step; a side that
-  /// asks for more gets them. Nothing: as many as measuring shows, behind the start of the sides.
-  std::optional<std::int64_t> settle = 0;
+  // Of all sides alike, so that they stay in step. Nothing: as measuring shows, behind the start of
+  // the sides (lockstep/settling.hpp).
+  std::optional<std::int64_t> steps_per_turn = 1;
+  std::optional<std::int64_t> settle = 0;  ///< untimed, before; who asks for more has them
+  bool evaluate = false;                   ///< each side, behind the last round
+  std::string unit{};                      ///< that each side must count in; empty: any
   SidePatience patience{};
 };
 
@@ -43,9 +43,10 @@ struct SideTurns {
 };
 
 struct ClusterRecord {
-  std::int64_t cluster = 0;  ///< 1-based
-  double seconds = 0;        ///< from the first start to the last end
-  std::int64_t settle = 0;   ///< LockstepPlan's, or what was measured
+  std::int64_t cluster = 0;         ///< 1-based
+  double seconds = 0;               ///< from the first start to the last end
+  std::int64_t steps_per_turn = 1;  ///< of the plan, or as measured
+  std::int64_t settle = 0;          ///< likewise
   std::vector<SideTurns> sides{};
   std::string failed{};   ///< the name of the side that failed; empty: none did
   std::string failure{};  ///< why

@@ -29,6 +29,14 @@ double seconds_from(const json& object, const char* key) {
   return seconds;
 }
 
+/// Files of before turns were measured have none.
+std::int64_t count_in(const json& object, const char* key, std::int64_t missing, std::int64_t least,
+                      std::int64_t most) {
+  const std::int64_t count = object.value(key, missing);
+  if (count < least || count > most) throw ProtocolError(std::string("no number of ") + key);
+  return count;
+}
+
 /// What it holds of the side's answer is checked as the answer was.
 LockstepTurn turn_from(json object) {
   LockstepTurn turn{object.at("round"), object.at("place"), {}};
@@ -76,6 +84,7 @@ json to_json(const LockstepTurn& turn) {
 json to_json(const ClusterRecord& record) {
   json object = {{"cluster", record.cluster},
                  {"seconds", record.seconds},
+                 {"steps_per_turn", record.steps_per_turn},
                  {"settle", record.settle},
                  {"sides", json::array()}};
   for (const SideTurns& side : record.sides) object["sides"].push_back(to_json(side));
@@ -91,10 +100,8 @@ ClusterRecord cluster_from(const json& object) {
     ClusterRecord record;
     record.cluster = object.at("cluster");
     record.seconds = seconds_from(object, "seconds");
-    record.settle = object.value("settle", std::int64_t{0});
-    if (record.settle < 0 || record.settle > kMostSettling) {
-      throw ProtocolError("a number of settling steps that is none");
-    }
+    record.steps_per_turn = count_in(object, "steps_per_turn", 1, 1, kMostStepsOfOrder);
+    record.settle = count_in(object, "settle", 0, 0, kMostSettling);
     for (const json& side : object.at("sides")) record.sides.push_back(side_from(side));
     record.failed = object.value("failed", "");
     record.failure = object.value("failure", "");

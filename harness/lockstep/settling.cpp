@@ -1,11 +1,19 @@
 #include "harness/lockstep/settling.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <random>
 
 #include "harness/stats/stats.hpp"
 
 namespace harness {
+
+std::int64_t steps_of_turn(double longest_step_seconds) {
+  constexpr double kTurnSeconds = 0.06;
+  constexpr double kMost = 8;
+  return std::llround(std::clamp(std::ceil(kTurnSeconds / longest_step_seconds), 1.0, kMost));
+}
 
 std::int64_t settling_lap(double shortest_step_seconds, double longest_step_seconds) {
   constexpr double kLong = 0.1;

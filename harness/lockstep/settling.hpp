@@ -1,11 +1,15 @@
-// How many steps a side needs behind another side's turn until it is as fast as it gets: the others
-// had the caches and the processors in between.
+// What a turn has where steps are short. Behind another side's turn, which had the caches and the
+// processors, a side needs some steps until it is as fast as it gets; and each turn costs a rest.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 namespace harness {
+
+/// Timed steps of a turn where the longest step of all sides takes so long: 60 ms are filled by up
+/// to 8 steps, since a turn costs the rest behind it and what settles before.
+std::int64_t steps_of_turn(double longest_step_seconds);
 
 /// So many laps the measurement has: in each, all sides step in turn.
 inline constexpr std::int64_t kSettlingLaps = 5;

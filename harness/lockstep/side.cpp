@@ -67,8 +67,8 @@ const SideHello& ResidentSide::await_hello() {
 
 TimedAnswer ResidentSide::step(std::int64_t count) {
   const double expected = patience_.times_slowest * slowest_ * static_cast<double>(count);
-  // Of those that work within the command nobody asks: its first process is the one that answers.
-  const auto waited = [&] { return own_processor_wait() + processor_wait(process_->id()); };
+  // The first process is the shell; who answers is one of those that it started.
+  const auto waited = [&] { return own_processor_wait() + session_processor_wait(process_->id()); };
   const double waited_before = waited();
   const auto start = Steady::now();
   // Of the first one nothing is known but that its start had so long.

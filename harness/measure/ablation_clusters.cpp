@@ -36,7 +36,6 @@ class Clusters {
                   .evaluate = true,
                   .unit = plan.variants.front().plan.scenario->info().unit},
         peaks_(plan.variants.front().plan.context.threads) {
-    settle_.resize(groups.size());
     record_.variants.resize(plan.variants.size() + plan.peers.size());
     clocks_.resize(record_.variants.size());
   }
@@ -105,7 +104,6 @@ class Clusters {
     const std::vector<SideCommand> commands = commands_of(cluster, group);
     std::vector<Turn> round(members.size());
     std::size_t done = 0;
-    lockstep_.settle = settle_[group];
     const ClusterRecord found =
         run_cluster(commands, lockstep_, cluster, [&](std::size_t side, const LockstepTurn& turn) {
           write_sample(members[side], cluster, group, turn);
@@ -120,7 +118,6 @@ class Clusters {
           }
         });
     if (!found.failed.empty()) fail(found.failed, cluster, found.failure);
-    settle_[group] = found.settle;
     for (std::size_t k = 0; k < members.size(); ++k) {
       if (diverged(members[k], cluster, found.sides[k])) return false;
     }
@@ -263,8 +260,6 @@ class Clusters {
   SamplesFile& samples_;
   const std::function<void(const std::string&)>& say_;
   LockstepPlan lockstep_;
-  std::vector<std::optional<std::int64_t>>
-      settle_{};  ///< of each group, as its first cluster found
   PeakSchedule peaks_;
   AblationRecord record_{};
   std::vector<Clock> clocks_{};

@@ -53,7 +53,7 @@ void compare_cpu_time(const FactReader& before, const FactReader& after,
     const double share = std::max(0.0, *busy - *own) / capacity;
     if (share >= kOthersNoticed) {
       findings.push_back(during(
-          "other-processes",
+          kOtherProcesses,
           fmt::format("other processes took {:.0f} % of the CPU time during the run", 100 * share),
           "their share differs from run to run", "stop them (top shows which) and run again",
           share >= kOthersMistrusted, true));

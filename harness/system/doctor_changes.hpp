@@ -8,6 +8,9 @@
 
 namespace harness {
 
+/// The finding that other processes took CPU time.
+inline constexpr const char* kOtherProcesses = "other-processes";
+
 /// What went wrong between two calls of capture_environment() around a run: other processes, stolen
 /// CPU time, throttling, swapping. Nothing for what stayed quiet or cannot be told.
 std::vector<Finding> compare_environments(const nlohmann::json& before,

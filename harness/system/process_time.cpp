@@ -13,29 +13,46 @@
 namespace harness {
 namespace {
 
-/// Clock ticks of the process whose /proc/PID/stat holds `text`; 0 where it is of another session.
-long long ticks_in(const std::string& text, pid_t session) {
+struct ProcessTimes {
+  long long session = 0;
+  long long ticks = 0;  ///< of the clock, its own in user and kernel mode and its children's
+};
+
+/// Of the process whose /proc/PID/stat holds `text`; all 0 where it is another text.
+ProcessTimes times_in(const std::string& text) {
   // PID (NAME) STATE PARENT GROUP SESSION ...; the name may hold anything.
   const std::size_t name_end = text.rfind(')');
-  if (name_end == std::string::npos) return 0;
+  if (name_end == std::string::npos) return {};
   std::istringstream fields(text.substr(name_end + 1));
   std::string state;
   long long parent = 0;
   long long group = 0;
-  long long of_session = 0;
-  fields >> state >> parent >> group >> of_session;
-  if (!fields || of_session != session) return 0;
+  ProcessTimes times;
+  fields >> state >> parent >> group >> times.session;
   std::string skipped;
   constexpr int kBetweenSessionAndTimes = 7;
   for (int i = 0; i < kBetweenSessionAndTimes; ++i) fields >> skipped;
-  long long sum = 0;
-  // Its own in user and kernel mode, and the same of its children.
   for (int i = 0; i < 4; ++i) {
     long long ticks = 0;
     fields >> ticks;
-    sum += ticks;
+    times.ticks += ticks;
   }
-  return fields ? sum : 0;
+  return fields ? times : ProcessTimes{};
+}
+
+/// Calls `take` with the folder and the times of each process in the session of `leader`.
+template <class Take>
+void for_session(pid_t leader, const Take& take) {
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", failed)) {
+    const std::string name = entry.path().filename().string();
+    if (!std::isdigit(static_cast<unsigned char>(name.front()))) continue;
+    std::ifstream file(entry.path() / "stat");
+    std::string text;
+    std::getline(file, text, '\0');
+    const ProcessTimes times = times_in(text);
+    if (times.session == leader) take(entry.path(), times);
+  }
 }
 
 /// The second of a schedstat's numbers, nanoseconds in the run queue.
@@ -52,20 +69,17 @@ double wait_in(const std::filesystem::path& schedstat) {
 
 double session_cpu_seconds(pid_t leader) {
   long long ticks = 0;
-  std::error_code failed;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", failed)) {
-    const std::string name = entry.path().filename().string();
-    if (!std::isdigit(static_cast<unsigned char>(name.front()))) continue;
-    std::ifstream file(entry.path() / "stat");
-    std::string text;
-    std::getline(file, text, '\0');
-    ticks += ticks_in(text, leader);
-  }
+  for_session(leader,
+              [&](const auto& /*folder*/, const ProcessTimes& times) { ticks += times.ticks; });
   return static_cast<double>(ticks) / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
-double processor_wait(pid_t process) {
-  return wait_in(std::filesystem::path("/proc") / std::to_string(process) / "schedstat");
+double session_processor_wait(pid_t leader) {
+  double seconds = 0;
+  for_session(leader, [&](const std::filesystem::path& folder, const ProcessTimes& /*times*/) {
+    seconds += wait_in(folder / "schedstat");
+  });
+  return seconds;
 }
 
 double own_processor_wait() { return wait_in("/proc/thread-self/schedstat"); }

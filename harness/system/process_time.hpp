@@ -9,9 +9,9 @@ namespace harness {
 /// are alive, with the children they have waited for. 0 where nothing can be read.
 double session_cpu_seconds(pid_t leader);
 
-/// For how many seconds in all the main thread of `process` had work to do while others had the
-/// processors. 0 where nothing can be read.
-double processor_wait(pid_t process);
+/// For how many seconds in all the main threads of these processes had work to do while others had
+/// the processors. 0 where nothing can be read.
+double session_processor_wait(pid_t leader);
 /// The same of the calling thread.
 double own_processor_wait();
 

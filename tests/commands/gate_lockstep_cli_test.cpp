@@ -19,7 +19,7 @@ using nlohmann::json;
 
 TEST_CASE("a side that did not change is green", "[gate][lockstep][cli]") {
   const TemporaryFolder folder;
-  const Outcome outcome = gate(folder, told("0.001"), told("0.001"),
+  const Outcome outcome = gate(folder, told("0.0001"), told("0.0001"),
                                {"--lockstep", "--pairs", "32", "--metric", "time.step"});
   CAPTURE(outcome.out, outcome.err);
   CHECK(outcome.code == 0);
@@ -71,7 +71,7 @@ TEST_CASE("a candidate whose quality is bad is red, however fast", "[gate][locks
 
 TEST_CASE("a candidate that fails twice is red, a baseline that does is an error",
           "[gate][lockstep][cli]") {
-  const std::string good = told("0.001");
+  const std::string good = told("0.0001");
   for (const std::string& bad :
        {side_that_tells("exit 3"),
         side_that_tells(R"(echo '{"seconds":[0.001],"losses":{"total":[null]}}')"),
@@ -90,14 +90,14 @@ TEST_CASE("a side that never begins is a mistake in its command", "[gate][lockst
   for (const char* bad : {"no-such-command-here", "exit 3", "echo good morning"}) {
     INFO(bad);
     const TemporaryFolder folder;
-    CHECK(gate(folder, told("0.001"), bad, {"--lockstep"}).code == 1);
+    CHECK(gate(folder, told("0.0001"), bad, {"--lockstep"}).code == 1);
   }
 }
 
 TEST_CASE("a side whose clock lies makes the campaign invalid", "[gate][lockstep][cli]") {
   const TemporaryFolder folder;
   const Outcome outcome =
-      gate(folder, told("0.001"), side_that_tells(R"(sleep 0.05; echo '{"seconds":[0.001]}')"),
+      gate(folder, told("0.0001"), side_that_tells("sleep 0.05; " + answer_told("0.001")),
            {"--lockstep"});
   CAPTURE(outcome.err);
   CHECK(outcome.code == 3);
@@ -106,8 +106,8 @@ TEST_CASE("a side whose clock lies makes the campaign invalid", "[gate][lockstep
 TEST_CASE("creep that no single night shows is held to the anchor", "[gate][lockstep][cli]") {
   // A little slower than last night, and a little more than that slower than the release.
   const TemporaryFolder folder;
-  const Outcome crept = gate(folder, told("0.001"), told("0.00101"),
-                             {"--lockstep", "--pairs", "24", "--anchor", told("0.00095")});
+  const Outcome crept = gate(folder, told("0.0001"), told("0.000101"),
+                             {"--lockstep", "--pairs", "24", "--anchor", told("0.000095")});
   CAPTURE(crept.out, crept.err);
   CHECK(crept.code == 4);
   const json report = json::parse(crept.out);

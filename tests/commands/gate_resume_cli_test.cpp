@@ -12,6 +12,7 @@
 #include "harness/base/files.hpp"
 #include "tests/support/files_of_runs.hpp"
 #include "tests/support/process.hpp"
+#include "tests/support/scripted_side.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 using namespace harness;  // NOLINT(google-build-using-namespace)
@@ -22,11 +23,11 @@ using nlohmann::json;
 namespace {
 
 /// A side in lockstep that tells a time; it counts its starts in `starts`.
-std::string told(const std::string& seconds) {
+std::string counted(const std::string& seconds) {
   return R"(echo start >>starts; echo '{"lockstep":1,"name":"told","unit":"step"}'; )"
          R"(while read -r line; do case $line in *finish*) exit 0;; )"
-         R"(*evaluate*) echo '{"quality":null}';; *) echo '{"seconds":[)" +
-         seconds + R"(]}';; esac; done)";
+         R"(*evaluate*) echo '{"quality":null}';; *) )" +
+         answer_told(seconds) + ";; esac; done";
 }
 
 std::vector<std::string> lockstep_gate(const std::string& baseline, const std::string& candidate,
@@ -59,7 +60,7 @@ std::set<int> clusters_in(const fs::path& folder) {
 
 TEST_CASE("a campaign in lockstep goes on where it was killed", "[gate][lockstep][resume][cli]") {
   const TemporaryFolder folder;
-  Process process(lockstep_gate(told("0.001"), told("0.001")), {}, folder.path());
+  Process process(lockstep_gate(counted("0.0001"), counted("0.0001")), {}, folder.path());
   const fs::path file = folder / "campaign" / "campaign.jsonl";
   wait_until([&] { return fs::exists(file) && lines_of(file).size() >= 4; });
   check_one_error(resume(folder.path()), 1, "another gate is at work");
@@ -107,12 +108,12 @@ TEST_CASE("an inconclusive campaign gets another night if it was to be pooled",
   // Slower in every other start: the median may lie on either side of the margin. Both sides count
   // their starts, or the one that does would take longer to be ready and be red for that.
   const auto side = [](const std::string& name, const std::string& in_every_other) {
-    return "echo >>" + name + "; s=0.001; [ $(($(wc -l <" + name +
-           ") % 2)) = 0 ] && s=" + in_every_other + "; " + told("'$s'");
+    return "echo >>" + name + "; s=0.0001; [ $(($(wc -l <" + name +
+           ") % 2)) = 0 ] && s=" + in_every_other + "; " + counted("$s");
   };
   const TemporaryFolder folder;
   const std::vector<std::string> gate =
-      lockstep_gate(side("base", "0.001"), side("own", "0.00103"), {"--pool"});
+      lockstep_gate(side("base", "0.0001"), side("own", "0.000103"), {"--pool"});
   CHECK(run_harness(gate, {}, folder.path()).code == 5);
   const std::size_t first = clusters_in(folder.path()).size();
   CHECK(resume(folder.path(), {"--pairs", "20"}).code == 5);

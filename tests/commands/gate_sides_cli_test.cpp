@@ -53,7 +53,7 @@ TEST_CASE("an anchor that does not run costs no verdict", "[gate][lockstep][anch
              "not finite"}}) {
     CAPTURE(one.anchor);
     const TemporaryFolder folder;
-    const Outcome outcome = gate(folder, told("0.0005"), told("0.001"),
+    const Outcome outcome = gate(folder, told("0.00005"), told("0.0001"),
                                  {"--lockstep", "--pairs", "24", "--anchor", one.anchor});
     CAPTURE(outcome.out, outcome.err);
     CHECK(outcome.code == 4);
@@ -109,8 +109,8 @@ TEST_CASE("an anchor with other rules runs under ours", "[gate][lockstep][anchor
 TEST_CASE("a harness run beside another side: times, and its own quality",
           "[gate][lockstep][cli]") {
   const TemporaryFolder folder;
-  const Outcome red =
-      gate(folder, told("0.0005"), null_side(""), {"--lockstep", "--allow-debug", "--pairs", "20"});
+  const Outcome red = gate(folder, told("0.00005"), null_side(""),
+                           {"--lockstep", "--allow-debug", "--pairs", "20"});
   CAPTURE(red.out, red.err);
   CHECK(red.code == 4);
   const json report = json::parse(red.out);
@@ -120,7 +120,7 @@ TEST_CASE("a harness run beside another side: times, and its own quality",
   // However fast it is, a wrong model has regressed; as the baseline it is an error.
   const std::string wrong = null_side("--set quality=-1000");
   const TemporaryFolder fast;
-  const std::string slower = side_that_tells(R"(sleep 0.01; echo '{"seconds":[0.012]}')");
+  const std::string slower = side_that_tells("sleep 0.01; " + answer_told("0.012"));
   const Outcome missed =
       gate(fast, slower, wrong, {"--lockstep", "--allow-debug", "--pairs", "20"});
   CAPTURE(missed.out, missed.err);
@@ -128,11 +128,11 @@ TEST_CASE("a harness run beside another side: times, and its own quality",
   CHECK(row_of(json::parse(missed.out), "quality target").at("verdict") == "regressed");
   const TemporaryFolder error;
   check_one_error(
-      gate(error, wrong, told("0.001"), {"--lockstep", "--allow-debug", "--pairs", "20"}), 1,
+      gate(error, wrong, told("0.0001"), {"--lockstep", "--allow-debug", "--pairs", "20"}), 1,
       "missed its quality target");
   // Without the option nobody knows that the other one could step in turn.
   const TemporaryFolder mixed;
-  check_one_error(gate(mixed, null_side(""), told("0.001"), {"--allow-debug"}), 1, "--lockstep");
+  check_one_error(gate(mixed, null_side(""), told("0.0001"), {"--allow-debug"}), 1, "--lockstep");
 }
 
 TEST_CASE("a side with other checks than the gate asks for is not comparable",

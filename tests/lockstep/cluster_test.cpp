@@ -10,6 +10,7 @@
 #include "harness/base/print.hpp"
 #include "harness/lockstep/cluster_json.hpp"
 #include "tests/support/process.hpp"
+#include "tests/support/scripted_side.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 using namespace harness;  // NOLINT(google-build-using-namespace)
@@ -130,23 +131,25 @@ TEST_CASE("steps that a side needs to settle are not timed", "[lockstep]") {
         "{\"count\":2,\"do\":\"step\"}\n{\"count\":1,\"do\":\"step\"}\n");
 }
 
-TEST_CASE("what a side needs to settle is measured", "[lockstep]") {
-  // Behind a pause, as another side's turn is one, its first step takes five times as long.
-  const std::string settling = side_that(R"(n=${line#*:}; n=${n%%,*}; now=$(date +%s%N); s=0.001; )"
-                                         R"([ $((now-last)) -lt 15000000 ] || s=0.005; i=1; )"
-                                         R"(while [ $i -lt $n ]; do s=$s,0.001; i=$((i+1)); done; )"
-                                         R"(echo "{\"seconds\":[$s]}"; last=$(date +%s%N))",
-                                         std::string(kHello) + "last=0;");
+TEST_CASE("what a side needs to settle, and the steps of a turn, are measured", "[lockstep]") {
   Sides sides;
+  // Behind another side's turn its first step takes five times as long.
+  const auto settling = [&](const std::string& name) {
+    const std::string last = (sides.folder() / "last").string();
+    return side_that("f=0.005; [ \"$(cat " + last + ")\" = " + name + " ] && f=0.001; echo " +
+                     name + " >" + last + "; " + answer_told("0.001") + " | sed s/0.001/$f/");
+  };
   const ClusterRecord record =
-      run_cluster(sides.of({settling, settling}), {.rounds = 4, .settle = std::nullopt}, 1);
+      run_cluster(sides.of({settling("a"), settling("b")}),
+                  {.rounds = 4, .steps_per_turn = std::nullopt, .settle = std::nullopt}, 1);
   CHECK(record.failure.empty());
   CHECK(record.settle == 1);
+  CHECK(record.steps_per_turn == 8);
   check_kept(record);
   for (const SideTurns& side : record.sides) {
     REQUIRE(side.turns.size() == 4);
     for (const LockstepTurn& turn : side.turns) {
-      CHECK(turn.timed.answer.seconds == std::vector<double>{0.001});
+      CHECK(turn.timed.answer.seconds == std::vector<double>(8, 0.001));
     }
   }
 }

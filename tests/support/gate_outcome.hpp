@@ -6,21 +6,10 @@
 #include <vector>
 
 #include "tests/support/process.hpp"
+#include "tests/support/scripted_side.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace harness {
-
-/// A side that tells its times without taking them: up to a millisecond away no clock says
-/// otherwise.
-inline std::string side_that_tells(const std::string& answer) {
-  return R"(echo '{"lockstep":1,"name":"told","unit":"step"}'; while read -r line; do case $line in )"
-         R"(*finish*) exit 0;; *evaluate*) echo '{"quality":null}';; *) )" +
-         answer + ";; esac; done";
-}
-
-inline std::string told(const std::string& seconds) {
-  return side_that_tells("echo '{\"seconds\":[" + seconds + "]}'");
-}
 
 inline std::string null_side(const std::string& more) {
   return harness_program() + " run --workload null --set step-ms=2 " + more;

@@ -1,0 +1,53 @@
+// What the processes of a session used, and waited for.
+#include "harness/system/process_time.hpp"
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <string>
+#include <thread>
+
+using namespace harness;  // NOLINT(google-build-using-namespace)
+
+namespace {
+
+/// A shell in a session of its own, whose two children spin on one processor.
+pid_t start_spinning() {
+  const pid_t child = ::fork();
+  if (child != 0) return child;
+  ::setsid();
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<std::size_t>(::sched_getcpu()), &one);
+  ::sched_setaffinity(0, sizeof one, &one);
+  ::execl("/bin/sh", "sh", "-c", "(while :; do :; done) & (while :; do :; done) & wait", nullptr);
+  ::_exit(1);
+}
+
+}  // namespace
+
+TEST_CASE("a session's processes are counted, whichever of them works", "[system]") {
+  const pid_t leader = start_spinning();
+  REQUIRE(leader > 0);
+  // Until they have spun for so long together; a busy machine may take its time.
+  double used = 0;
+  double waited = 0;
+  for (int i = 0; i < 600 && (used < 0.5 || waited < 0.2); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    used = session_cpu_seconds(leader);
+    waited = session_processor_wait(leader);
+  }
+  ::kill(-leader, SIGKILL);
+  ::waitpid(leader, nullptr, 0);
+  CHECK(used >= 0.5);
+  // Two on one processor: while one spins, the other waits.
+  CHECK(waited >= 0.2);
+  constexpr pid_t kNobody = -5;
+  CHECK(session_cpu_seconds(kNobody) == 0);
+  CHECK(session_processor_wait(kNobody) == 0);
+  CHECK(own_processor_wait() >= 0);
+}
