@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::int64_t kVersion = 1;
-constexpr std::size_t kMostNames = 100;  // of losses, or of phases
+constexpr std::size_t kMostNames = 1000;  // of losses, or of phases: conv-blocks has one a pass
 constexpr double kMostStepSeconds = 86'400;
 constexpr double kLeastStepSeconds = 1e-9;  // no clock tells less, and ratios stay finite
 constexpr std::size_t kShown = 80;

@@ -48,6 +48,18 @@ TEST_CASE("what a side says is understood as it was meant", "[lockstep]") {
   CHECK_FALSE(parse_quality(quality_line(std::nullopt)).has_value());
 }
 
+TEST_CASE("an answer has a phase for each pass of a workload of many blocks", "[lockstep]") {
+  TurnAnswer answer{{1.8}, {}, {}};
+  for (int block = 0; block < 333; ++block) {
+    for (const char* pass : {".forward", ".backward-data", ".backward-weights"}) {
+      answer.phases["block." + std::to_string(block) + pass] = {0.002};
+    }
+  }
+  CHECK(parse_answer(answer_line(answer), 1).phases == answer.phases);
+  answer.phases["one"] = answer.phases["too many"] = {0.002};
+  CHECK_THROWS_AS(parse_answer(answer_line(answer), 1), ProtocolError);
+}
+
 TEST_CASE("a line that is not what it should be is refused", "[lockstep]") {
   const std::vector<std::string> no_hello = {
       "",
