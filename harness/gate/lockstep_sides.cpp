@@ -128,10 +128,7 @@ void LockstepSides::take_side(std::size_t i, const KeptCluster& kept) {
   if (!trouble.empty()) {
     notes_.push_back(fmt::format("cluster {}: {} {}", kept.record.cluster, names_[i], trouble));
   }
-  for (const LockstepTurn& turn : kept.record.sides[i].turns) {
-    waited_seconds_ += turn.timed.waited_seconds;
-    turn_seconds_ += turn.timed.parent_seconds;
-  }
+  waiting_.add(kept.record.sides[i]);
   if (leaves_results_[i]) take_results(i, kept.record.cluster, kept.folders.at(i));
 }
 
@@ -198,15 +195,9 @@ std::size_t LockstepSides::tested_metrics() const {
 }
 
 std::vector<std::string> LockstepSides::notes() const {
-  constexpr double kNoticed = 0.05;
   std::vector<std::string> notes = notes_;
-  if (waited_seconds_ > kNoticed * turn_seconds_) {
-    notes.push_back(
-        fmt::format("the sides waited for a processor in {:.0f} % of their turns' time: other "
-                    "processes work on "
-                    "this machine",
-                    100 * waited_seconds_ / turn_seconds_));
-  }
+  if (std::string trouble = waiting_.trouble(); !trouble.empty())
+    notes.push_back(std::move(trouble));
   return notes;
 }
 

@@ -51,6 +51,7 @@ class LockstepSides {
   /// Of the results; empty where the commands leave none.
   std::string workload() const;
   bool one_set_of_rules() const;  ///< of the baseline and the candidate
+  /// What makes times doubtful, a busy machine among it.
   std::vector<std::string> notes() const;
 
  private:
@@ -71,8 +72,7 @@ class LockstepSides {
   std::vector<Side> sides_{};
   LockstepNumbers numbers_{};
   std::vector<std::string> notes_{};
-  double waited_seconds_ = 0;  ///< by all sides in their turns, for a processor,
-  double turn_seconds_ = 0;    ///< which took so long
+  Waiting waiting_{};
 };
 
 }  // namespace harness

@@ -69,8 +69,8 @@ GatePlan Nights::plan() const {
 }
 
 std::int64_t Nights::rounds() const {
-  return campaign_.rounds > 0 ? campaign_.rounds
-                              : static_cast<std::int64_t>(ClusterCost{}.least_rounds);
+  constexpr std::int64_t kUntilPlanned = 10;
+  return campaign_.rounds > 0 ? campaign_.rounds : kUntilPlanned;
 }
 
 std::int64_t Nights::planned_clusters() const {

@@ -55,6 +55,8 @@ class Bench {
       if (record_.sides.front().seconds.empty()) throw;
       record_.stopped = true;
     }
+    const std::string trouble = waiting_.trouble();
+    if (!trouble.empty()) record_.notes.push_back(trouble);
     return std::move(record_);
   }
 
@@ -151,6 +153,7 @@ class Bench {
         throw Error(fmt::format("{}, cluster {}", printable(side.name), found.cluster), why,
                     "its output is in " + printable(plan_.out.string()));
       }
+      waiting_.add(side);
       note(side, "clock", clock_trouble(side));
       note(side, "sleep", sleep_trouble(side));
     }
@@ -188,6 +191,7 @@ class Bench {
 
   const BenchPlan& plan_;
   LockstepPlan lockstep_ = plan_.cluster;
+  Waiting waiting_{};
   const std::function<void(const std::string&)>& say_;
   LineFile lines_;
   BenchRecord record_{};

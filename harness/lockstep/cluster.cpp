@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <thread>
@@ -85,17 +86,28 @@ class Cluster {
     record_.steps_per_turn = plan_.steps_per_turn.value_or(1);
     record_.settle = plan_.settle.value_or(0);
     if ((plan_.steps_per_turn && plan_.settle) || commands_.size() < 2) return;
-    std::vector<double> first;
-    for (std::size_t i = 0; i < commands_.size() && go_on_; ++i) {
-      first.push_back(untimed_lap(i, 1).front());
-    }
+    const std::vector<double> typical = typical_steps();
     if (!go_on_) return;
-    const auto [shortest, longest] = std::minmax_element(first.begin(), first.end());
+    const auto [shortest, longest] = std::minmax_element(typical.begin(), typical.end());
     if (!plan_.steps_per_turn) record_.steps_per_turn = steps_of_turn(*longest);
     if (!plan_.settle) record_.settle = measure_settling(settling_lap(*shortest, *longest));
   }
 
-  /// All sides step in turn, as they will, and the one that needs most speaks for all.
+  /// Seconds of a step of each side: the least of three, since what is done once, or a disturbance,
+  /// says nothing of the others. Of sides with long steps one tells enough.
+  std::vector<double> typical_steps() {
+    constexpr double kLong = 1;
+    std::vector<double> least(commands_.size(), std::numeric_limits<double>::infinity());
+    for (int lap = 0; lap < 3 && go_on_; ++lap) {
+      for (std::size_t i = 0; i < commands_.size() && go_on_; ++i) {
+        least[i] = std::min(least[i], untimed_lap(i, 1).front());
+      }
+      if (*std::min_element(least.begin(), least.end()) > kLong) break;
+    }
+    return least;
+  }
+
+  /// All sides step in turn, and the one that needs most speaks for all.
   std::int64_t measure_settling(std::int64_t steps) {
     if (steps == 0) return 0;
     std::vector<std::vector<std::vector<double>>> laps(commands_.size());
@@ -115,7 +127,7 @@ class Cluster {
     current_ = i;
     std::vector<double> seconds;
     for (std::int64_t step = 0; step < steps && go_on_; ++step) {
-      seconds.push_back(untimed(i, 1, 1, 1).answer.seconds.front());
+      seconds.push_back(untimed(i, 1, {.round = 1, .place = 1}).front());
     }
     std::this_thread::sleep_for(kRest);
     falls_asleep(i);
@@ -135,8 +147,9 @@ class Cluster {
     SideTurns& side = record_.sides[i];
     wakes_up(i);
     const std::int64_t settle =
-        std::max(side.hello.settle, settling_steps(record_.settle, record_.cluster, round));
-    if (settle > 0) untimed(i, settle, round, place);
+        std::max(side.hello.settle,
+                 settling_steps(record_.settle, record_.steps_per_turn, record_.cluster, round));
+    if (settle > 0) untimed(i, settle, {round, place, {}});
     if (!go_on_) return;
     side.turns.push_back({round, place, processes_[i]->step(record_.steps_per_turn)});
     std::this_thread::sleep_for(kRest);
@@ -145,14 +158,16 @@ class Cluster {
     go_on_ = !side.turns.back().timed.answer.diverged();
   }
 
-  /// Where a loss is not finite they are a turn all the same, so that everybody sees it.
-  TimedAnswer untimed(std::size_t i, std::int64_t steps, std::int64_t round, std::int64_t place) {
-    TimedAnswer timed = processes_[i]->step(steps);
-    if (timed.answer.diverged()) {
+  /// Seconds of steps that are kept nowhere. Where a loss is not finite they are kept as a turn at
+  /// `place` all the same, so that everybody sees it.
+  std::vector<double> untimed(std::size_t i, std::int64_t steps, LockstepTurn place) {
+    place.timed = processes_[i]->step(steps);
+    std::vector<double> seconds = place.timed.answer.seconds;
+    if (place.timed.answer.diverged()) {
       go_on_ = false;
-      record_.sides[i].turns.push_back({round, place, timed});
+      record_.sides[i].turns.push_back(std::move(place));
     }
-    return timed;
+    return seconds;
   }
 
   void end_side(std::size_t i) {
@@ -221,6 +236,23 @@ std::string sleep_trouble(const SideTurns& side) {
   return fmt::format("took {} of processor time in the {} of the others' turns",
                      format_quantity(side.idle_cpu_seconds, "s"),
                      format_quantity(side.idle_seconds, "s"));
+}
+
+void Waiting::add(const SideTurns& side) {
+  for (const LockstepTurn& turn : side.turns) {
+    waited_seconds += turn.timed.waited_seconds;
+    turn_seconds += turn.timed.parent_seconds;
+  }
+}
+
+std::string Waiting::trouble() const {
+  constexpr double kNoticed = 0.05;
+  if (waited_seconds <= kNoticed * turn_seconds) return {};
+  return fmt::format(
+      "the sides waited for a processor in {:.0f} % of their turns' time: other processes work "
+      "here, "
+      "or a side has more threads than processors",
+      100 * waited_seconds / turn_seconds);
 }
 
 std::string bad_end(const SideTurns& side) {

@@ -57,7 +57,8 @@ using TurnDone = std::function<void(std::size_t side, const LockstepTurn& turn)>
 /// Runs the cluster of that number. `cluster` decides which side is started, and steps, first. A
 /// side that fails, or diverges, ends it; what was measured until then is in the record. Throws
 /// Interrupted, and Error where a side cannot be started. `turn_done` is called after each turn of
-/// the side with that index; what it throws ends the cluster and is thrown on.
+/// the side with that index, but for one that diverged in an untimed step; what it throws ends the
+/// cluster and is thrown on.
 ClusterRecord run_cluster(const std::vector<SideCommand>& sides, const LockstepPlan& plan,
                           std::int64_t cluster, const TurnDone& turn_done = {});
 
@@ -72,6 +73,16 @@ std::string clock_trouble(const SideTurns& side);
 /// The same for a side that did not sleep while others had their turns: by more than 5 % of a
 /// processor.
 std::string sleep_trouble(const SideTurns& side);
+
+/// What sides waited for a processor in their turns.
+struct Waiting {
+  double waited_seconds = 0;
+  double turn_seconds = 0;
+
+  void add(const SideTurns& side);
+  /// A sentence for a note; empty for less than 5 %.
+  std::string trouble() const;
+};
 
 /// Why a side's end is no good one, empty for nothing: it ends with 0, or with 3 where its result
 /// is invalid and says why.

@@ -32,9 +32,11 @@ double seconds_from(const json& object, const char* key) {
 /// Files of before turns were measured have none.
 std::int64_t count_in(const json& object, const char* key, std::int64_t missing, std::int64_t least,
                       std::int64_t most) {
-  const std::int64_t count = object.value(key, missing);
-  if (count < least || count > most) throw ProtocolError(std::string("no number of ") + key);
-  return count;
+  const json value = object.value(key, json(missing));
+  if (!value.is_number_integer() || value < least || value > most) {
+    throw ProtocolError(std::string("no number of ") + key);
+  }
+  return value;
 }
 
 /// What it holds of the side's answer is checked as the answer was.

@@ -39,10 +39,14 @@ std::int64_t steps_to_settle(const std::vector<std::vector<double>>& laps) {
   return static_cast<std::int64_t>(steps);
 }
 
-std::int64_t settling_steps(std::int64_t needed, std::int64_t cluster, std::int64_t round) {
+std::int64_t settling_steps(std::int64_t needed, std::int64_t steps_per_turn, std::int64_t cluster,
+                            std::int64_t round) {
   if (needed == 0) return 0;
   std::seed_seq seed{cluster, round};
-  return needed + static_cast<std::int64_t>(std::mt19937(seed)() % 3);
+  // Each cluster's first turn comes behind equally many steps, so it must be drawn from more.
+  const std::int64_t turns = round == 1 ? 4 : 1;
+  const auto drawn = static_cast<std::int64_t>(std::mt19937(seed)());
+  return needed + drawn % (turns * (needed + steps_per_turn));
 }
 
 }  // namespace harness

@@ -25,9 +25,11 @@ std::int64_t settling_lap(double shortest_step_seconds, double longest_step_seco
 /// half of a lap at most.
 std::int64_t steps_to_settle(const std::vector<std::vector<double>>& laps);
 
-/// Untimed steps before the turns of a round: `needed` of them, or one or two more. A side that is
-/// slow in every fifth step, say, must not have these always among the untimed ones, nor always
-/// among the timed. 0 where none are needed.
-std::int64_t settling_steps(std::int64_t needed, std::int64_t cluster, std::int64_t round);
+/// Untimed steps before the turns of a round: `needed` of them, and a number drawn from none to as
+/// many as a turn has with them, in the first round to four times as many. A side that is slow in
+/// every fifth step, say, must not have these always among the untimed ones, nor always among the
+/// timed. 0 where none are needed.
+std::int64_t settling_steps(std::int64_t needed, std::int64_t steps_per_turn, std::int64_t cluster,
+                            std::int64_t round);
 
 }  // namespace harness

@@ -59,6 +59,8 @@ const SideHello& ResidentSide::await_hello() {
   start_seconds_ = seconds_since(start);
   try {
     hello_ = parse_hello(line);
+    // The first one is the shell; who answers is one of those that it started.
+    processes_ = session_processes(process_->id());
   } catch (const ProtocolError& error) {
     fail(error.what());
   }
@@ -67,16 +69,19 @@ const SideHello& ResidentSide::await_hello() {
 
 TimedAnswer ResidentSide::step(std::int64_t count) {
   const double expected = patience_.times_slowest * slowest_ * static_cast<double>(count);
-  // The first process is the shell; who answers is one of those that it started.
-  const auto waited = [&] { return own_processor_wait() + session_processor_wait(process_->id()); };
-  const double waited_before = waited();
+  const Waits before = waits();
   const auto start = Steady::now();
   // Of the first one nothing is known but that its start had so long.
   const double limit = slowest_ > 0 ? std::max(patience_.answer, expected) : patience_.start;
   const std::string line = ask({OrderKind::kStep, count}, limit);
   TimedAnswer timed;
   timed.parent_seconds = seconds_since(start);
-  timed.waited_seconds = std::max(0.0, waited() - waited_before);
+  const Waits after = waits();
+  double theirs = 0;  // of who waited longest: the one that answers, or others that it waits for
+  for (std::size_t i = 0; i < processes_.size(); ++i) {
+    theirs = std::max(theirs, after.theirs[i] - before.theirs[i]);
+  }
+  timed.waited_seconds = std::clamp(after.own - before.own + theirs, 0.0, timed.parent_seconds);
   try {
     timed.answer = parse_answer(line, count);
   } catch (const ProtocolError& error) {
@@ -113,6 +118,12 @@ int ResidentSide::finish() {
 }
 
 double ResidentSide::cpu_seconds() const { return session_cpu_seconds(process_->id()); }
+
+ResidentSide::Waits ResidentSide::waits() const {
+  Waits waits{own_processor_wait(), {}};
+  for (const pid_t process : processes_) waits.theirs.push_back(processor_wait(process));
+  return waits;
+}
 
 std::string ResidentSide::ask(const StepOrder& order, double limit) {
   if (channel_->has_more()) {

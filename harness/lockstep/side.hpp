@@ -63,6 +63,13 @@ class ResidentSide {
   double cpu_seconds() const;
 
  private:
+  /// Seconds that this thread and the side's processes waited for a processor, so far.
+  struct Waits {
+    double own = 0;
+    std::vector<double> theirs{};
+  };
+  Waits waits() const;
+
   std::string ask(const StepOrder& order, double limit);
   std::string line_within(double limit, const std::string& for_what);
   [[noreturn]] void fail(const std::string& why);
@@ -73,6 +80,7 @@ class ResidentSide {
   std::optional<LineChannel> channel_{};
   std::unique_ptr<KeptProcess> process_{};
   SideHello hello_{};
+  std::vector<pid_t> processes_{};  ///< as they were when it was ready
   double start_seconds_ = 0;
   double slowest_ = 0;
 };

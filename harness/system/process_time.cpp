@@ -40,7 +40,7 @@ ProcessTimes times_in(const std::string& text) {
   return fields ? times : ProcessTimes{};
 }
 
-/// Calls `take` with the folder and the times of each process in the session of `leader`.
+/// Calls `take` with the number and the times of each process in the session of `leader`.
 template <class Take>
 void for_session(pid_t leader, const Take& take) {
   std::error_code failed;
@@ -51,7 +51,7 @@ void for_session(pid_t leader, const Take& take) {
     std::string text;
     std::getline(file, text, '\0');
     const ProcessTimes times = times_in(text);
-    if (times.session == leader) take(entry.path(), times);
+    if (times.session == leader) take(static_cast<pid_t>(std::stol(name)), times);
   }
 }
 
@@ -69,17 +69,18 @@ double wait_in(const std::filesystem::path& schedstat) {
 
 double session_cpu_seconds(pid_t leader) {
   long long ticks = 0;
-  for_session(leader,
-              [&](const auto& /*folder*/, const ProcessTimes& times) { ticks += times.ticks; });
+  for_session(leader, [&](pid_t, const ProcessTimes& times) { ticks += times.ticks; });
   return static_cast<double>(ticks) / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
-double session_processor_wait(pid_t leader) {
-  double seconds = 0;
-  for_session(leader, [&](const std::filesystem::path& folder, const ProcessTimes& /*times*/) {
-    seconds += wait_in(folder / "schedstat");
-  });
-  return seconds;
+std::vector<pid_t> session_processes(pid_t leader) {
+  std::vector<pid_t> processes;
+  for_session(leader, [&](pid_t process, const ProcessTimes&) { processes.push_back(process); });
+  return processes;
+}
+
+double processor_wait(pid_t process) {
+  return wait_in(std::filesystem::path("/proc") / std::to_string(process) / "schedstat");
 }
 
 double own_processor_wait() { return wait_in("/proc/thread-self/schedstat"); }

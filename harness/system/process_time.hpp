@@ -3,15 +3,20 @@
 
 #include <sys/types.h>
 
+#include <vector>
+
 namespace harness {
 
 /// Seconds of processor time, user and kernel, of all processes in the session of `leader` that
 /// are alive, with the children they have waited for. 0 where nothing can be read.
 double session_cpu_seconds(pid_t leader);
 
-/// For how many seconds in all the main threads of these processes had work to do while others had
-/// the processors. 0 where nothing can be read.
-double session_processor_wait(pid_t leader);
+/// The processes in the session of `leader` that are alive.
+std::vector<pid_t> session_processes(pid_t leader);
+
+/// For how many seconds in all the main thread of `process` had work to do while others had the
+/// processors. 0 where nothing can be read.
+double processor_wait(pid_t process);
 /// The same of the calling thread.
 double own_processor_wait();
 

@@ -154,6 +154,33 @@ TEST_CASE("what a side needs to settle, and the steps of a turn, are measured", 
   }
 }
 
+TEST_CASE("a side that dies while settling is measured has failed", "[lockstep]") {
+  Sides sides;
+  const std::string dying =
+      side_that("orders=$((orders+1)); [ $orders -lt 9 ] || exit 5; " + answer_told("0.001"));
+  const ClusterRecord record =
+      run_cluster(sides.of({side_that(answer_told("0.001")), dying}),
+                  {.rounds = 4, .steps_per_turn = std::nullopt, .settle = std::nullopt}, 1);
+  CHECK(record.failed == "b");
+  CHECK_THAT(record.failure, Catch::Contains("exit code 5"));
+  check_kept(record);
+}
+
+TEST_CASE("a side may ask for more steps to settle than measuring shows", "[lockstep]") {
+  Sides sides;
+  const std::string log = (sides.folder() / "orders").string();
+  const std::string asking =
+      side_that("echo \"$line\" >>" + log + "; " + answer_told("0.001"),
+                R"(echo '{"lockstep":1,"name":"s","unit":"step","settle":3}';)");
+  const ClusterRecord record =
+      run_cluster(sides.of({side_that(answer_told("0.001")), asking}),
+                  {.rounds = 2, .steps_per_turn = std::nullopt, .settle = std::nullopt}, 1);
+  CHECK(record.failure.empty());
+  CHECK(record.settle == 0);
+  CHECK(read_file(log, 10000)
+            .ends_with("{\"count\":3,\"do\":\"step\"}\n{\"count\":8,\"do\":\"step\"}\n"));
+}
+
 TEST_CASE("a loss that is not finite in an untimed step is seen", "[lockstep]") {
   Sides sides;
   const std::string diverging =
@@ -261,6 +288,10 @@ TEST_CASE("what is no cluster is not read as one", "[lockstep]") {
       const char* text :
       {"{}", "[]", "3", R"({"cluster":1,"seconds":1,"sides":3})",
        R"({"cluster":1,"seconds":-1,"sides":[]})", R"({"cluster":1,"seconds":1,"sides":[{}]})",
+       R"({"cluster":1,"seconds":1,"sides":[],"steps_per_turn":0})",
+       R"({"cluster":1,"seconds":1,"sides":[],"steps_per_turn":2.5})",
+       R"({"cluster":1,"seconds":1,"sides":[],"settle":101})",
+       R"({"cluster":1,"seconds":1,"sides":[],"settle":1e300})",
        R"({"cluster":1,"seconds":1,"sides":[{"side":"a","says":"a","unit":"step","start_seconds":1,"idle_seconds":1,"idle_cpu_seconds":0,"exit_code":0,"turns":[{"round":1,"place":1,"parent_seconds":1,"seconds":[-1]}]}]})"}) {
     CAPTURE(text);
     CHECK_THROWS_AS(cluster_from(nlohmann::json::parse(text)), ProtocolError);
