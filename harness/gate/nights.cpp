@@ -14,6 +14,14 @@ namespace {
 
 constexpr double kMinute = 60;
 
+/// Clusters of before they were timed by themselves: all but the starts.
+double rounds_seconds_of(const ClusterRecord& record) {
+  if (record.rounds_seconds > 0) return record.rounds_seconds;
+  double seconds = record.seconds;
+  for (const SideTurns& side : record.sides) seconds -= side.start_seconds;
+  return std::max(0.0, seconds);
+}
+
 }  // namespace
 
 Nights::Nights(PlannedCampaign campaign, std::filesystem::path folder, const GateOptions& options)
@@ -22,13 +30,13 @@ Nights::Nights(PlannedCampaign campaign, std::filesystem::path folder, const Gat
 }
 
 void Nights::add(const ClusterRecord& record, bool earlier) {
-  double starts = 0;
-  for (const SideTurns& side : record.sides) starts += side.start_seconds;
+  const auto sides = static_cast<double>(record.sides.size());
+  const double rounds_seconds = rounds_seconds_of(record);
   cost_.sides = record.sides.size();
   cost_.start_seconds =
-      (starts + campaign_.pause_seconds) / static_cast<double>(record.sides.size());
-  cost_.round_seconds = std::max(0.0, record.seconds - starts) /
-                        static_cast<double>(std::max<std::size_t>(record.sides[0].turns.size(), 1));
+      (std::max(0.0, record.seconds - rounds_seconds) + campaign_.pause_seconds) / sides;
+  cost_.round_seconds =
+      rounds_seconds / static_cast<double>(std::max<std::size_t>(record.sides[0].turns.size(), 1));
   last_seconds_ = record.seconds;
   done_ = record.cluster;
   if (earlier && of_this_night() > 0) earlier_ += record.seconds;
@@ -69,7 +77,7 @@ GatePlan Nights::plan() const {
 }
 
 std::int64_t Nights::rounds() const {
-  constexpr std::int64_t kUntilPlanned = 10;
+  constexpr std::int64_t kUntilPlanned = 4;
   return campaign_.rounds > 0 ? campaign_.rounds : kUntilPlanned;
 }
 

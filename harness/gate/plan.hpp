@@ -48,10 +48,10 @@ void end_last_night(GatePlan& plan, std::size_t done);
 
 /// What clusters cost: all sides start, then take turns in rounds.
 struct ClusterCost {
-  double start_seconds = 0;  ///< of one side, until it is ready; finite, not negative
+  double start_seconds = 0;  ///< of one side, its start and its end; finite, not negative
   double round_seconds = 0;  ///< of one turn of every side; finite, not negative
   std::size_t sides = 2;
-  std::size_t least_rounds = 2;  ///< each side is first once; both 1 for whole commands
+  std::size_t least_rounds = 4;  ///< both 1 for whole commands
   std::size_t most_rounds = 20;
 };
 

@@ -49,7 +49,9 @@ class Cluster {
     try {
       for (const std::size_t i : balanced_order(record_.cluster, commands_.size())) start_side(i);
       shape_turns();
+      const auto rounds_start = Steady::now();
       for (std::int64_t round = 1; round <= plan_.rounds && go_on_; ++round) run_round(round);
+      record_.rounds_seconds = seconds_since(rounds_start);
       for (std::size_t i = 0; i < commands_.size() && go_on_; ++i) end_side(i);
     } catch (const SideFailure& failure) {
       record_.failed = record_.sides[current_].name;

@@ -45,6 +45,7 @@ struct SideTurns {
 struct ClusterRecord {
   std::int64_t cluster = 0;         ///< 1-based
   double seconds = 0;               ///< from the first start to the last end
+  double rounds_seconds = 0;        ///< of these, all rounds with what lies between turns
   std::int64_t steps_per_turn = 1;  ///< of the plan, or as measured
   std::int64_t settle = 0;          ///< likewise
   std::vector<SideTurns> sides{};

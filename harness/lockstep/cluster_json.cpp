@@ -86,6 +86,7 @@ json to_json(const LockstepTurn& turn) {
 json to_json(const ClusterRecord& record) {
   json object = {{"cluster", record.cluster},
                  {"seconds", record.seconds},
+                 {"rounds_seconds", record.rounds_seconds},
                  {"steps_per_turn", record.steps_per_turn},
                  {"settle", record.settle},
                  {"sides", json::array()}};
@@ -102,6 +103,9 @@ ClusterRecord cluster_from(const json& object) {
     ClusterRecord record;
     record.cluster = object.at("cluster");
     record.seconds = seconds_from(object, "seconds");
+    if (object.contains("rounds_seconds")) {
+      record.rounds_seconds = seconds_from(object, "rounds_seconds");
+    }
     record.steps_per_turn = count_in(object, "steps_per_turn", 1, 1, kMostStepsOfOrder);
     record.settle = count_in(object, "settle", 0, 0, kMostSettling);
     for (const json& side : object.at("sides")) record.sides.push_back(side_from(side));

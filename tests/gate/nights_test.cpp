@@ -41,7 +41,7 @@ TEST_CASE("a night is planned from its budget and what the last cluster cost", "
   CHECK_FALSE(nights.planned());
   // Nothing is looked at before it is planned: as if all that the rules allow would come.
   CHECK(nights.plan().nights.at(0).clusters == GateOptions{}.most_clusters);
-  CHECK(nights.rounds() == 10);
+  CHECK(nights.rounds() == 4);
   nights.add(cluster_of(1, 10), false);
   nights.add(cluster_of(2, 10), false);
   // 4 s a cluster of 10 rounds, and up to 6 s where there is time for 20.
@@ -53,6 +53,19 @@ TEST_CASE("a night is planned from its budget and what the last cluster cost", "
   CHECK(nights.planned_clusters() == 40);
   nights.end_early();
   CHECK(read_plan(folder.path())->plan.nights.at(0).ended == 2);
+}
+
+TEST_CASE("what is no part of the rounds does not grow with them", "[gate][plan]") {
+  const TemporaryFolder folder;
+  Nights nights(campaign(false), folder.path(), {});
+  // 4 rounds of 0.2 s; 5 s besides, of which 2 s are starts.
+  ClusterRecord record = cluster_of(1, 4);
+  record.seconds = 5.8;
+  record.rounds_seconds = 0.8;
+  nights.add(record, false);
+  nights.begin(50 * 9.0, 3);
+  CHECK(nights.rounds() == 20);
+  CHECK(nights.planned_clusters() == 50);
 }
 
 TEST_CASE("a budget without room for a verdict is refused", "[gate][plan]") {
@@ -74,7 +87,7 @@ TEST_CASE("a pooled night counts from where the one before ended", "[gate][plan]
   }
   nights.begin(24 * 4.0, 3);
   CHECK(nights.plan().nights.size() == 2);
-  CHECK(nights.planned_clusters() == 30 + 40);
+  CHECK(nights.planned_clusters() == 30 + 34);
   CHECK(nights.plan().pooled);
   // What the night before took is not this one's time.
   nights.add(cluster_of(31, 10), false);

@@ -35,16 +35,20 @@ TEST_CASE("campaigns of recorded noise get the right verdicts", "[gate][trials]"
     const TrialCounts slower = tried({1.02});
     CHECK(slower.share(slower.same) <= 0.05);
     CHECK(slower.share(slower.faster) <= 0.01);
-    // 5 % slower is to be found; but not where a process measures for 13 ms, which differ by more.
+    // 5 % slower is to be found; but not where a process measures for 13 ms, which differ by more,
+    // nor where a compiler has both processors.
+    const bool busy = recording.name.starts_with("busy");
     const TrialCounts slow = tried({1.05});
-    if (!recording.name.starts_with("processes")) CHECK(slow.share(slow.regressed) >= 0.95);
+    if (!busy && !recording.name.starts_with("processes")) {
+      CHECK(slow.share(slow.regressed) >= 0.95);
+    }
     CHECK(slow.same == 0);
     CHECK(slow.faster == 0);
     // Slow in one start of three is never green.
     const TrialCounts sometimes = tried({1, 1.0 / 3, 1.10});
     CHECK(sometimes.share(sometimes.same) <= 0.05);
     CHECK(sometimes.share(sometimes.faster) <= 0.01);
-    if (!recording.resident()) continue;
+    if (busy || !recording.resident()) continue;
     // What lockstep is for.
     CHECK(alike.share(alike.same) >= 0.95);
     CHECK(sometimes.share(sometimes.regressed) >= 0.95);
