@@ -1,10 +1,12 @@
 // Winograd's matrices filter exactly, whatever the points.
 #include "kernels/convolution/winograd_matrices.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstddef>
 #include <random>
+#include <stdexcept>
 #include <vector>
 
 using namespace harness::kernels;  // NOLINT(google-build-using-namespace)
