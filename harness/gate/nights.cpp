@@ -77,8 +77,8 @@ GatePlan Nights::plan() const {
 }
 
 std::int64_t Nights::rounds() const {
-  constexpr std::int64_t kUntilPlanned = 4;
-  return campaign_.rounds > 0 ? campaign_.rounds : kUntilPlanned;
+  return campaign_.rounds > 0 ? campaign_.rounds
+                              : static_cast<std::int64_t>(ClusterCost{}.least_rounds);
 }
 
 std::int64_t Nights::planned_clusters() const {
