@@ -140,12 +140,13 @@ bool fits(const ConvBlockArguments& arguments, at::ScalarType type) {
          arguments.weight.scalar_type() == at::kFloat;
 }
 
+template <ConvolutionAlgorithm algorithm>
 at::Tensor conv_block_custom(const ConvBlockArguments& arguments) {
   const at::ScalarType type = at::autocast::is_autocast_enabled(at::kCPU)
                                   ? at::autocast::get_autocast_dtype(at::kCPU)
                                   : arguments.input.scalar_type();
   Convolution* convolution =
-      fits(arguments, type) ? Convolution::find(shape_of(arguments, type)) : nullptr;
+      fits(arguments, type) ? Convolution::find(shape_of(arguments, type), algorithm) : nullptr;
   if (convolution == nullptr) return conv_block_operator().get("reference")(arguments);
 
   const at::Tensor& weight = arguments.weight;
@@ -172,6 +173,14 @@ const Register<ConvBlockFn> registered_conv_block_custom{
     conv_block_operator(),
     {"custom",
      "oneDNN primitives with norm, residual and ReLU fused, weights reordered once a step.",
-     conv_block_custom}};
+     conv_block_custom<ConvolutionAlgorithm::kDirect>}};
+const Register<ConvBlockFn> registered_conv_block_direct{
+    conv_block_operator(),
+    {"direct", "oneDNN primitives and own kernels for grouped ones; no Winograd.",
+     conv_block_custom<ConvolutionAlgorithm::kDirect>}};
+const Register<ConvBlockFn> registered_conv_block_winograd{
+    conv_block_operator(),
+    {"winograd", "As direct, and 3x3 of stride 1 by Winograd's minimal filtering.",
+     conv_block_custom<ConvolutionAlgorithm::kWinograd>}};
 
 }  // namespace harness::kernels

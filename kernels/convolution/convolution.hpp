@@ -4,6 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <array>
 #include <compare>
 #include <memory>
 #include <string>
@@ -44,55 +45,52 @@ std::string problem_of(const ConvolutionShape& shape);
 KernelFacts convolution_facts(const ConvolutionShape& shape, const char* implementation,
                               const char* direction);
 
+enum class ConvolutionPass { kForward, kData, kWeights };  ///< both gradients behind the first
+
+enum class ConvolutionAlgorithm {
+  kDirect,
+  kWinograd  ///< where it can: 3x3, stride 1, float32; else direct
+};
+
+class ConvolutionKernel;
+
 class Convolution {
  public:
   /// The one for a shape, made at its first use; null where there is none on this machine (bf16
   /// without AVX-512). Lives until the program ends.
-  static Convolution* find(const ConvolutionShape& shape);
+  static Convolution* find(const ConvolutionShape& shape, ConvolutionAlgorithm algorithm);
 
-  virtual ~Convolution() = default;
   Convolution(const Convolution&) = delete;
   Convolution& operator=(const Convolution&) = delete;
 
   const ConvolutionShape& shape() const { return shape_; }
 
   /// (N, O, H', W') from (N, C, H, W); `bias` (O) float32, `residual` like the output.
-  virtual at::Tensor forward(const at::Tensor& input, const ConvolutionWeights& weights,
-                             const at::Tensor& bias, const at::Tensor& residual) = 0;
+  at::Tensor forward(const at::Tensor& input, const ConvolutionWeights& weights,
+                     const at::Tensor& bias, const at::Tensor& residual);
   /// Whether the two below apply the ReLU's mask themselves: then `activated` is the output of the
   /// forward pass where the shape has a ReLU, else it is undefined and the gradient masked already.
-  virtual bool applies_mask() const { return false; }
+  bool applies_mask() const;
   /// Gradient by the input (N, C, H, W).
-  virtual at::Tensor backward_data(const at::Tensor& grad_output, const at::Tensor& activated,
-                                   const ConvolutionWeights& weights) = 0;
+  at::Tensor backward_data(const at::Tensor& grad_output, const at::Tensor& activated,
+                           const ConvolutionWeights& weights);
   /// Gradient by weights.weight, float32, channels_last; with shape().bias_gradient also
   /// `grad_bias` (O), which is written to.
-  virtual at::Tensor backward_weights(const at::Tensor& input, const at::Tensor& grad_output,
-                                      const at::Tensor& activated,
-                                      const ConvolutionWeights& weights,
-                                      const at::Tensor& grad_bias) = 0;
+  at::Tensor backward_weights(const at::Tensor& input, const at::Tensor& grad_output,
+                              const at::Tensor& activated, const ConvolutionWeights& weights,
+                              const at::Tensor& grad_bias);
   /// What runs, forward, backward by data and by weights, for reports.
-  virtual std::string description() = 0;
-
- protected:
-  explicit Convolution(const ConvolutionShape& shape) : shape_(shape) {}
-
-  at::Tensor empty_output() const;
-  at::Tensor empty_input() const;
-  at::Tensor empty_weights() const;  ///< float32, (O, C/groups, kh, kw)
+  std::string description() const;
 
  private:
+  explicit Convolution(const ConvolutionShape& shape) : shape_(shape) {}
+
+  ConvolutionKernel& kernel(ConvolutionPass pass) const;
+  Convolution& direct();
+
   ConvolutionShape shape_;
+  std::array<std::shared_ptr<ConvolutionKernel>, 3> kernels_{};  ///< of the passes
 };
-
-/// oneDNN primitives; null where oneDNN has none.
-std::unique_ptr<Convolution> make_onednn_convolution(const ConvolutionShape& shape);
-
-/// Our own kernels for grouped 3x3 convolutions; null for other shapes and machines.
-std::unique_ptr<Convolution> make_grouped_convolution(const ConvolutionShape& shape);
-
-/// The gradient by the weights as one matrix product where the map is small; null for others.
-std::unique_ptr<Convolution> make_few_positions_convolution(const ConvolutionShape& shape);
 
 /// The instruction set that oneDNN uses on this machine: "avx512_core_bf16".
 std::string onednn_instruction_set();

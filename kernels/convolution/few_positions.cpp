@@ -4,10 +4,11 @@
 #include <ATen/ATen.h>
 
 #include <cstring>
-#include <utility>
+#include <memory>
+#include <string>
 
-#include "kernels/convolution/convolution.hpp"
 #include "kernels/convolution/engine.hpp"
+#include "kernels/convolution/kernel.hpp"
 
 namespace harness::kernels {
 namespace {
@@ -37,23 +38,10 @@ dnnl::matmul::primitive_desc describe(const ConvolutionShape& s) {
           scratchpad_attributes()};
 }
 
-class FewPositions final : public Convolution {
+class FewPositions final : public ConvolutionKernel {
  public:
-  FewPositions(const ConvolutionShape& shape, std::unique_ptr<Convolution> library)
-      : Convolution(shape),
-        product_(describe(shape)),
-        multiply_(product_),
-        library_(std::move(library)) {}
-
-  at::Tensor forward(const at::Tensor& input, const ConvolutionWeights& weights,
-                     const at::Tensor& bias, const at::Tensor& residual) override {
-    return library_->forward(input, weights, bias, residual);
-  }
-
-  at::Tensor backward_data(const at::Tensor& grad_output, const at::Tensor& activated,
-                           const ConvolutionWeights& weights) override {
-    return library_->backward_data(grad_output, activated, weights);
-  }
+  explicit FewPositions(const ConvolutionShape& shape)
+      : ConvolutionKernel(shape), product_(describe(shape)), multiply_(product_) {}
 
   at::Tensor backward_weights(const at::Tensor& input, const at::Tensor& grad_output,
                               const at::Tensor& /*activated*/, const ConvolutionWeights& weights,
@@ -72,8 +60,8 @@ class FewPositions final : public Convolution {
     return gradient;
   }
 
-  std::string description() override {
-    return library_->description() + "; by weights: " + product_.impl_info_str();
+  std::string implementation(ConvolutionPass /*pass*/) const override {
+    return product_.impl_info_str();
   }
 
  private:
@@ -106,19 +94,27 @@ class FewPositions final : public Convolution {
 
   dnnl::matmul::primitive_desc product_;
   dnnl::matmul multiply_;
-  std::unique_ptr<Convolution> library_;  ///< for the other directions
 };
 
-}  // namespace
-
-std::unique_ptr<Convolution> make_few_positions_convolution(const ConvolutionShape& shape) {
-  if (shape.groups != 1 || positions(shape) > kMostPositions ||
-      shape.out_channels < kFewestChannels) {
-    return nullptr;
-  }
-  std::unique_ptr<Convolution> library = make_onednn_convolution(shape);
-  if (!library) return nullptr;
-  return std::make_unique<FewPositions>(shape, std::move(library));
+bool computes(const ConvolutionShape& shape, ConvolutionPass pass) {
+  return pass == ConvolutionPass::kWeights && shape.groups == 1;
 }
 
+bool preferred(const ConvolutionShape& shape, ConvolutionPass /*pass*/) {
+  return positions(shape) <= kMostPositions && shape.out_channels >= kFewestChannels;
+}
+
+std::unique_ptr<ConvolutionKernel> make(const ConvolutionShape& shape,
+                                        const ConvolutionPasses& /*passes*/) {
+  try {
+    return std::make_unique<FewPositions>(shape);
+  } catch (const dnnl::error& error) {
+    if (error.status != dnnl_unimplemented) throw;
+    return nullptr;
+  }
+}
+
+const RegisterConvolutionKernel registered({"few-positions", computes, preferred, make});
+
+}  // namespace
 }  // namespace harness::kernels

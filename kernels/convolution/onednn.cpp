@@ -2,12 +2,14 @@
 // oneDNN's choice.
 #include <ATen/ATen.h>
 
+#include <memory>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
+#include <string>
 #include <utility>
 
-#include "kernels/convolution/convolution.hpp"
 #include "kernels/convolution/engine.hpp"
+#include "kernels/convolution/kernel.hpp"
 #include "kernels/convolution/prepared_weights.hpp"
 #include "kernels/runtime/stages.hpp"
 
@@ -71,28 +73,22 @@ Memory::desc plain_weights(const ConvolutionShape& s) {
   return {weight_dims(s), Memory::data_type::f32, s.groups == 1 ? Tag::ohwi : Tag::gohwi};
 }
 
-class OnednnConvolution final : public Convolution {
+class OnednnConvolution final : public ConvolutionKernel {
  public:
   // Forward is asked for as inference: training and inference differ in oneDNN by what it may
   // choose, not by what a convolution computes.
-  explicit OnednnConvolution(const ConvolutionShape& s)
-      : Convolution(s),
-        hint_(describe_forward(s, dnnl::prop_kind::forward_training)),
-        forward_(describe_forward(s, dnnl::prop_kind::forward_inference)),
-        data_(engine(), dnnl::algorithm::convolution_direct, input_of(s),
-              any_weights(s, data_type_of(s.type)), output_of(s), both(s.stride), both(s.padding),
-              both(s.padding), hint_, scratchpad_attributes()),
-        weights_(engine(), dnnl::algorithm::convolution_direct, input_of(s),
-                 any_weights(s, Memory::data_type::f32), bias_of(s, s.bias_gradient), output_of(s),
-                 both(s.stride), both(s.padding), both(s.padding), hint_, scratchpad_attributes()),
-        run_forward_(forward_),
-        run_data_(data_),
-        run_weights_(weights_) {
-    const Memory::desc plain = plain_weights(s);
-    if (weights_.diff_weights_desc() != plain) {
-      unpack_ = dnnl::reorder(
-          dnnl::reorder::primitive_desc(engine(), weights_.diff_weights_desc(), engine(), plain));
+  OnednnConvolution(const ConvolutionShape& s, const ConvolutionPasses& passes)
+      : ConvolutionKernel(s) {
+    if (passes.contains(ConvolutionPass::kForward)) {
+      forward_ = describe_forward(s, dnnl::prop_kind::forward_inference);
+      run_forward_ = dnnl::convolution_forward(forward_);
     }
+    const bool data = passes.contains(ConvolutionPass::kData);
+    const bool weights = passes.contains(ConvolutionPass::kWeights);
+    if (!data && !weights) return;
+    const auto hint = describe_forward(s, dnnl::prop_kind::forward_training);
+    if (data) make_data_gradient(s, hint);
+    if (weights) make_weights_gradient(s, hint);
   }
 
   at::Tensor forward(const at::Tensor& input, const ConvolutionWeights& weights,
@@ -151,12 +147,54 @@ class OnednnConvolution final : public Convolution {
     return gradient;
   }
 
-  std::string description() override {
-    return std::string(forward_.impl_info_str()) + ", " + data_.impl_info_str() + ", " +
-           weights_.impl_info_str();
+  std::string implementation(ConvolutionPass pass) const override {
+    switch (pass) {
+      case ConvolutionPass::kForward:
+        return forward_.impl_info_str();
+      case ConvolutionPass::kData:
+        return data_.impl_info_str();
+      default:
+        return weights_.impl_info_str();
+    }
   }
 
  private:
+  using Hint = dnnl::convolution_forward::primitive_desc;
+
+  void make_data_gradient(const ConvolutionShape& s, const Hint& hint) {
+    data_ = {engine(),
+             dnnl::algorithm::convolution_direct,
+             input_of(s),
+             any_weights(s, data_type_of(s.type)),
+             output_of(s),
+             both(s.stride),
+             both(s.padding),
+             both(s.padding),
+             hint,
+             scratchpad_attributes()};
+    run_data_ = dnnl::convolution_backward_data(data_);
+  }
+
+  void make_weights_gradient(const ConvolutionShape& s, const Hint& hint) {
+    weights_ = {engine(),
+                dnnl::algorithm::convolution_direct,
+                input_of(s),
+                any_weights(s, Memory::data_type::f32),
+                bias_of(s, s.bias_gradient),
+                output_of(s),
+                both(s.stride),
+                both(s.padding),
+                both(s.padding),
+                hint,
+                scratchpad_attributes()};
+    run_weights_ = dnnl::convolution_backward_weights(weights_);
+    const Memory::desc plain = plain_weights(s);
+    if (weights_.diff_weights_desc() != plain) {
+      unpack_ = dnnl::reorder(
+          dnnl::reorder::primitive_desc(engine(), weights_.diff_weights_desc(), engine(), plain));
+    }
+  }
+
   at::Tensor in_layout(const ConvolutionWeights& weights, const Memory::desc& wanted) const {
     return prepared_weights(weights, {.onednn = wanted}, [&] {
       at::Tensor source = weights.weight.contiguous(at::MemoryFormat::ChannelsLast);
@@ -171,26 +209,31 @@ class OnednnConvolution final : public Convolution {
     });
   }
 
-  dnnl::convolution_forward::primitive_desc hint_;  ///< what the backward ones are made from
-  dnnl::convolution_forward::primitive_desc forward_;
-  dnnl::convolution_backward_data::primitive_desc data_;
-  dnnl::convolution_backward_weights::primitive_desc weights_;
-  dnnl::convolution_forward run_forward_;
-  dnnl::convolution_backward_data run_data_;
-  dnnl::convolution_backward_weights run_weights_;
+  // Empty where a pass was not asked for.
+  dnnl::convolution_forward::primitive_desc forward_{};
+  dnnl::convolution_backward_data::primitive_desc data_{};
+  dnnl::convolution_backward_weights::primitive_desc weights_{};
+  dnnl::convolution_forward run_forward_{};
+  dnnl::convolution_backward_data run_data_{};
+  dnnl::convolution_backward_weights run_weights_{};
   std::optional<dnnl::reorder> unpack_;  ///< from the gradient's layout to the parameter's
 };
 
-}  // namespace
+bool computes(const ConvolutionShape& /*shape*/, ConvolutionPass /*pass*/) { return true; }
 
-std::unique_ptr<Convolution> make_onednn_convolution(const ConvolutionShape& shape) {
+std::unique_ptr<ConvolutionKernel> make(const ConvolutionShape& shape,
+                                        const ConvolutionPasses& passes) {
   try {
-    return std::make_unique<OnednnConvolution>(shape);
+    return std::make_unique<OnednnConvolution>(shape, passes);
   } catch (const dnnl::error& error) {
     if (error.status != dnnl_unimplemented) throw;
     return nullptr;
   }
 }
+
+const RegisterConvolutionKernel registered({"onednn", computes, nullptr, make});
+
+}  // namespace
 
 std::string onednn_instruction_set() {
   switch (dnnl::get_effective_cpu_isa()) {

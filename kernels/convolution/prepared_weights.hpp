@@ -12,11 +12,12 @@ namespace harness::kernels {
 
 /// Which order: a layout of oneDNN's choice, or one of our own kernels'.
 struct WeightForm {
-  enum class Own { kNone, kGroupedForward, kGroupedData };
+  enum class Own { kNone, kGroupedForward, kGroupedData, kWinogradForward, kWinogradData };
   dnnl::memory::desc onednn{};
   Own own = Own::kNone;
+  int tile = 0;  ///< Winograd's
   bool operator==(const WeightForm& other) const {
-    return own == other.own && onednn == other.onednn;
+    return own == other.own && tile == other.tile && onednn == other.onednn;
   }
 };
 

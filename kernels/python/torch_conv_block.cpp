@@ -79,10 +79,16 @@ std::array<c10::SymInt, 4> check_all(const at::Tensor& input, const at::Tensor& 
   return sizes;
 }
 
-Convolution& find(const ConvolutionShape& shape) {
-  Convolution* const found = Convolution::find(shape);
-  require(found != nullptr, "conv_block: oneDNN has no convolution of this type on this machine");
-  return *found;
+/// Null where the machine has no convolution of that type (bf16 without AVX-512).
+Convolution* find(const ConvolutionShape& shape) {
+  Convolution* const found = Convolution::find(shape, ConvolutionAlgorithm::kDirect);
+  require(found != nullptr || shape.type != at::kFloat,
+          "conv_block: oneDNN has no such convolution on this machine");
+  return found;
+}
+
+MaybeTensor to_float(const MaybeTensor& tensor) {
+  return tensor ? MaybeTensor(tensor->to(at::kFloat)) : tensor;
 }
 
 ConvolutionShape shape_of(at::ScalarType type, at::IntArrayRef input, const at::Tensor& weight,
@@ -132,10 +138,16 @@ at::Tensor forward(const at::Tensor& input, const at::Tensor& weight, const Mayb
   shape.bias = bias || !norm.empty();
   shape.relu = relu;
   shape.residual = residual.has_value();
+  Convolution* const convolution = find(shape);
+  if (convolution == nullptr) {  // in float32 then, rounded in the end
+    return forward(input.to(at::kFloat), weight, bias, norm, eps, stride, padding, groups, relu,
+                   to_float(residual))
+        .to(shape.type);
+  }
   auto [scale, shift] = folded(norm, eps);
   if (bias) shift = bias->contiguous();
-  return find(shape).forward(channels_last(input), {unknown(weight), scale}, shift,
-                             residual ? channels_last(*residual) : at::Tensor());
+  return convolution->forward(channels_last(input), {unknown(weight), scale}, shift,
+                              residual ? channels_last(*residual) : at::Tensor());
 }
 
 at::Tensor forward_shape(const at::Tensor& input, const at::Tensor& weight, const MaybeTensor& bias,
@@ -155,21 +167,28 @@ Gradients backward(const at::Tensor& gradient, const MaybeTensor& input, at::Int
   ConvolutionShape shape = shape_of(gradient.scalar_type(), input_size, weight, geometry);
   shape.relu = activated.has_value();
   shape.bias = shape.bias_gradient = wanted[2];
-  Convolution& convolution = find(shape);
+  Convolution* const convolution = find(shape);
+  if (convolution == nullptr) {
+    const auto [by_input, by_weight, by_bias] =
+        backward(gradient.to(at::kFloat), to_float(input), input_size, weight, to_float(activated),
+                 norm, eps, stride, padding, groups, wanted);
+    const at::Tensor none = at::empty({0}, gradient.options());
+    return {by_input.to(shape.type), wanted[1] ? by_weight : none, wanted[2] ? by_bias : none};
+  }
   const ConvolutionWeights weights{unknown(weight), folded(norm, eps).first};
   at::Tensor dense = channels_last(gradient);
   at::Tensor mask;
   if (activated) {
     mask = channels_last(*activated);
-    if (!convolution.applies_mask()) dense = at::threshold_backward(dense, mask, 0);
+    if (!convolution->applies_mask()) dense = at::threshold_backward(dense, mask, 0);
   }
   const at::Tensor none = at::empty({0}, gradient.options());
   Gradients result{none, none, none};
   auto& [by_input, by_weight, by_bias] = result;
-  if (wanted[0]) by_input = convolution.backward_data(dense, mask, weights);
+  if (wanted[0]) by_input = convolution->backward_data(dense, mask, weights);
   if (wanted[2] && wanted[1]) by_bias = at::empty({shape.out_channels}, at::kFloat);
   if (wanted[1]) {
-    by_weight = convolution.backward_weights(channels_last(*input), dense, mask, weights, by_bias);
+    by_weight = convolution->backward_weights(channels_last(*input), dense, mask, weights, by_bias);
   } else if (wanted[2]) {
     by_bias = dense.sum({0, 2, 3}, false, at::kFloat);
   }

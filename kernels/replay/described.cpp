@@ -114,7 +114,9 @@ PrimitiveForm own_form_of(const Primitive& primitive) {
   for (const char* name : {"src", "wei", "dst"}) {
     whole.tensors.push_back({name, type, "acdb", std::string_view(name) == "wei"});
   }
-  return form_of(whole);
+  PrimitiveForm form = form_of(whole);
+  form.implementation = primitive.implementation;
+  return form;
 }
 
 // Before a library is asked what it would make of them.

@@ -1,20 +1,21 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <sstream>
+#include <memory>
 #include <stdexcept>
+#include <string>
+#include <utility>
 
-#include "kernels/convolution/convolution.hpp"
+#include "kernels/convolution/kernel.hpp"
 #include "kernels/replay/replay.hpp"
 
 namespace harness::kernels {
 namespace {
 
-enum class Pass { kForward, kData, kWeights };
-
 class OwnConvolutionReplay final : public Replay {
  public:
-  OwnConvolutionReplay(std::unique_ptr<Convolution> convolution, Pass pass, ReplayMemory& memory)
+  OwnConvolutionReplay(std::unique_ptr<ConvolutionKernel> convolution, ConvolutionPass pass,
+                       ReplayMemory& memory)
       : convolution_(std::move(convolution)), pass_(pass), memory_(memory) {
     const ConvolutionShape& s = convolution_->shape();
     memory_.check(static_cast<std::size_t>(4 * s.out_channels * s.in_channels / s.groups *
@@ -44,37 +45,42 @@ class OwnConvolutionReplay final : public Replay {
 
   void run() override {
     switch (pass_) {
-      case Pass::kForward:
+      case ConvolutionPass::kForward:
         convolution_->forward(input_, weights_, bias_, {});
         break;
-      case Pass::kData:
+      case ConvolutionPass::kData:
         convolution_->backward_data(output_, mask(), weights_);
         break;
-      case Pass::kWeights:
+      case ConvolutionPass::kWeights:
         convolution_->backward_weights(input_, output_, mask(), weights_, {});
         break;
     }
   }
 
-  /// Of "forward, by data, by weights; library: ..." that of this pass.
-  std::string implementation() const override {
-    std::istringstream all(convolution_->description());
-    std::string name;
-    for (int i = 0; i <= static_cast<int>(pass_); ++i) std::getline(all >> std::ws, name, ',');
-    return name.substr(0, name.find(';'));
-  }
+  std::string implementation() const override { return convolution_->implementation(pass_); }
 
  private:
   // Where the kernel applies the ReLU's mask itself it reads a third activation.
   at::Tensor mask() const { return convolution_->applies_mask() ? output_ : at::Tensor(); }
 
-  std::unique_ptr<Convolution> convolution_;
-  Pass pass_;
+  std::unique_ptr<ConvolutionKernel> convolution_;
+  ConvolutionPass pass_;
   ReplayMemory& memory_;
   ConvolutionWeights weights_{};
   at::Tensor bias_{};
   at::Tensor input_{}, output_{};  ///< of the next run
 };
+
+/// The kernel of that name, or where it was a library's the one of ours that is preferred to it.
+const ConvolutionKernelInfo* own_kernel(const std::string& implementation,
+                                        const ConvolutionShape& shape, ConvolutionPass pass) {
+  const std::string name = implementation.substr(0, implementation.find(':'));
+  for (const ConvolutionKernelInfo* info : convolution_kernels()) {
+    if (info->name == name && info->computes(shape, pass)) return info;
+  }
+  const std::string chosen = choose_kernel(shape, pass, ConvolutionAlgorithm::kDirect);
+  return chosen == "onednn" ? nullptr : &convolution_kernel(chosen);
+}
 
 }  // namespace
 
@@ -102,11 +108,12 @@ std::unique_ptr<Replay> make_own_convolution_replay(const PrimitiveForm& form, i
   shape.bias = true;
   shape.relu = true;
   shape.threads = threads;
-  std::unique_ptr<Convolution> convolution = make_grouped_convolution(shape);
-  if (!convolution) throw std::invalid_argument("no kernel of ours for this shape here");
-  const Pass pass = form.direction == "backward_data"      ? Pass::kData
-                    : form.direction == "backward_weights" ? Pass::kWeights
-                                                           : Pass::kForward;
+  const ConvolutionPass pass = form.direction == "backward_data"      ? ConvolutionPass::kData
+                               : form.direction == "backward_weights" ? ConvolutionPass::kWeights
+                                                                      : ConvolutionPass::kForward;
+  const ConvolutionKernelInfo* const kernel = own_kernel(form.implementation, shape, pass);
+  if (kernel == nullptr) throw std::invalid_argument("no kernel of ours for this shape here");
+  std::unique_ptr<ConvolutionKernel> convolution = kernel->make(shape, {pass});
   return std::make_unique<OwnConvolutionReplay>(std::move(convolution), pass, memory);
 }
 

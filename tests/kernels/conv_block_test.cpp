@@ -224,7 +224,7 @@ std::vector<Case> cases() {
 
 TEST_CASE("conv-block: values and gradients against double precision", "[conv-block]") {
   for (const Case& c : cases()) {
-    for (const char* implementation : {"reference", "custom"}) {
+    for (const char* implementation : {"reference", "custom", "direct", "winograd"}) {
       INFO(c.name << ", " << implementation);
       CHECK(worst_error(implementation, c) < 1e-5);
     }
@@ -241,29 +241,52 @@ TEST_CASE("conv-block in bf16 errs no more than eager bf16 does", "[conv-block]"
   }
 }
 
-TEST_CASE("conv-block=custom takes any memory layout", "[conv-block]") {
+TEST_CASE("conv-block takes any memory layout", "[conv-block]") {
+  const char* const implementation = GENERATE("custom", "winograd");
   const Case c{.name = "", .in = 24, .out = 16, .bias = true, .relu = true};
   Tensors t = make(c);
-  const at::Tensor expected = run("custom", c, t);
+  const at::Tensor expected = run(implementation, c, t);
   t.input = t.input.contiguous();
-  CHECK(at::equal(run("custom", c, t), expected));
+  CHECK(at::equal(run(implementation, c, t), expected));
   t.input = at::cat({t.input, t.input}, 3).slice(3, 0, t.input.size(3));
   t.weight = t.weight.contiguous();
-  CHECK(at::equal(run("custom", c, t), expected));
+  CHECK(at::equal(run(implementation, c, t), expected));
 }
 
-TEST_CASE("conv-block=custom notices that a parameter or a norm has changed", "[conv-block]") {
+TEST_CASE("conv-block notices that a parameter or a norm has changed", "[conv-block]") {
+  const char* const implementation = GENERATE("custom", "winograd");
   const Case c{.name = "", .norm = true};
   Tensors t = make(c);
-  const at::Tensor before = run("custom", c, t);
-  CHECK(at::equal(run("custom", c, t), before));
+  const at::Tensor before = run(implementation, c, t);
+  CHECK(at::equal(run(implementation, c, t), before));
   t.weight.mul_(2);
-  const at::Tensor after_weight = run("custom", c, t);
+  const at::Tensor after_weight = run(implementation, c, t);
   CHECK_THAT(relative_error(after_weight, run("reference", c, t)), Catch::WithinAbs(0, 1e-6));
   t.norm->running_var.mul_(3);
-  CHECK_THAT(relative_error(run("custom", c, t), run("reference", c, t)),
+  CHECK_THAT(relative_error(run(implementation, c, t), run("reference", c, t)),
              Catch::WithinAbs(0, 1e-6));
   CHECK(relative_error(after_weight, before) > 0.1);
+}
+
+TEST_CASE("conv-block=winograd is direct where transformed weights leave float's range",
+          "[conv-block]") {
+  const Case c{.name = "", .bias = true, .relu = true};
+  Tensors made = make(c);
+  made.input = made.input * 1e-3;
+  made.weight.select(0, 3).fill_(2.5e38);
+  std::vector<at::Tensor> results;
+  for (const char* implementation : {"direct", "winograd"}) {
+    const Tensors t = as(made, at::kFloat);
+    const at::Tensor output = run(implementation, c, t);
+    const at::Tensor upstream = at::full_like(output, 1e-3);
+    const auto gradients = torch::autograd::grad({output}, {t.input}, {upstream});
+    CHECK(at::isfinite(output).all().item<bool>());
+    CHECK(at::isfinite(gradients[0]).all().item<bool>());
+    results.push_back(output);
+    results.push_back(gradients[0]);
+  }
+  CHECK(at::equal(results[0], results[2]));
+  CHECK(at::equal(results[1], results[3]));
 }
 
 TEST_CASE("conv-block=custom gives back the same bits, and the gradients asked for",
@@ -284,13 +307,14 @@ TEST_CASE("conv-block=custom gives back the same bits, and the gradients asked f
 }
 
 TEST_CASE("a frozen conv-block keeps nothing for a backward pass", "[conv-block]") {
+  const char* const implementation = GENERATE("custom", "winograd");
   kernels::use_allocator("pooled");
   const Case c{
       .name = "", .in = 64, .out = 64, .height = 64, .width = 64, .norm = true, .relu = true};
   const Tensors t = make(c);
-  (void)run("custom", c, t);  // weights are prepared now
+  (void)run(implementation, c, t);  // weights are prepared now
   const auto before = kernels::memory_counters().current_bytes;
-  const at::Tensor output = run("custom", c, t);
+  const at::Tensor output = run(implementation, c, t);
   CHECK_FALSE(output.requires_grad());
   CHECK(kernels::memory_counters().current_bytes - before <=
         static_cast<int64_t>(output.nbytes()) + 4096);

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "kernels/convolution/convolution.hpp"
 #include "kernels/optimizer/optimizer.hpp"
 #include "kernels/runtime/allocator.hpp"
 #include "tests/support/tensors.hpp"
@@ -285,7 +286,11 @@ TEST_CASE("the memory estimate holds for small architectures", "[retinanet][cost
                              .pyramid_channels = 64,
                              .smallest_anchor = 16,
                              .trains_whole_body = true};
-  const std::pair<Architecture, double> cases[] = {{wide, 1.1}, {mini_architecture(), 1.2}};
+  // Measured without AVX-512, where bf16 has no convolutions of ours: 1.1006 times the peak of the
+  // reference.
+  const bool bf16_of_ours = kernels::onednn_instruction_set().starts_with("avx512");
+  const std::pair<Architecture, double> cases[] = {{wide, bf16_of_ours ? 1.1 : 1.11},
+                                                   {mini_architecture(), 1.2}};
   for (const auto& [architecture, most] : cases) {
     for (const std::int64_t batch_size : {2, 16, 24}) {
       const double float32 = peak_of(architecture, batch_size, false);

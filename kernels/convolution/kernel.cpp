@@ -1,0 +1,104 @@
+#include "kernels/convolution/kernel.hpp"
+
+#include <ATen/ATen.h>
+
+#include <map>
+#include <stdexcept>
+#include <utility>
+
+namespace harness::kernels {
+namespace {
+
+std::map<std::string, ConvolutionKernelInfo>& registered() {
+  static std::map<std::string, ConvolutionKernelInfo> kernels;
+  return kernels;
+}
+
+at::Tensor channels_last(at::IntArrayRef sizes, at::ScalarType type) {
+  return at::empty(sizes, at::TensorOptions(type).memory_format(at::MemoryFormat::ChannelsLast));
+}
+
+[[noreturn]] void not_made_for(const char* pass) {
+  throw std::logic_error(std::string("a kernel that was not made for ") + pass);
+}
+
+// The golden tolerances of the forward pass, 1e-6 of the logits, leave larger tiles little room;
+// those of the gradients, 2e-3, do.
+const char* winograd_for(ConvolutionPass pass) {
+  return pass == ConvolutionPass::kForward ? "winograd-2x2" : "winograd-4x4";
+}
+
+}  // namespace
+
+at::Tensor ConvolutionKernel::forward(const at::Tensor& /*input*/,
+                                      const ConvolutionWeights& /*weights*/,
+                                      const at::Tensor& /*bias*/, const at::Tensor& /*residual*/) {
+  not_made_for("the forward pass");
+}
+
+at::Tensor ConvolutionKernel::backward_data(const at::Tensor& /*grad_output*/,
+                                            const at::Tensor& /*activated*/,
+                                            const ConvolutionWeights& /*weights*/) {
+  not_made_for("the gradient by data");
+}
+
+at::Tensor ConvolutionKernel::backward_weights(const at::Tensor& /*input*/,
+                                               const at::Tensor& /*grad_output*/,
+                                               const at::Tensor& /*activated*/,
+                                               const ConvolutionWeights& /*weights*/,
+                                               const at::Tensor& /*grad_bias*/) {
+  not_made_for("the gradient by weights");
+}
+
+at::Tensor ConvolutionKernel::empty_output() const {
+  return channels_last({shape_.batch, shape_.out_channels, shape_.out_height(), shape_.out_width()},
+                       shape_.type);
+}
+
+at::Tensor ConvolutionKernel::empty_input() const {
+  return channels_last({shape_.batch, shape_.in_channels, shape_.in_height, shape_.in_width},
+                       shape_.type);
+}
+
+at::Tensor ConvolutionKernel::empty_weights() const {
+  return channels_last({shape_.out_channels, shape_.in_channels / shape_.groups,
+                        shape_.kernel_height, shape_.kernel_width},
+                       at::kFloat);
+}
+
+std::vector<const ConvolutionKernelInfo*> convolution_kernels() {
+  std::vector<const ConvolutionKernelInfo*> all;
+  for (const auto& [name, info] : registered()) all.push_back(&info);
+  return all;
+}
+
+const ConvolutionKernelInfo& convolution_kernel(const std::string& name) {
+  const auto found = registered().find(name);
+  if (found == registered().end()) {
+    throw std::invalid_argument("no kernel for convolutions is named '" + name + "'");
+  }
+  return found->second;
+}
+
+std::string choose_kernel(const ConvolutionShape& shape, ConvolutionPass pass,
+                          ConvolutionAlgorithm algorithm) {
+  if (algorithm == ConvolutionAlgorithm::kWinograd) {
+    const char* const name = winograd_for(pass);
+    if (convolution_kernel(name).computes(shape, pass)) return name;
+  }
+  for (const ConvolutionKernelInfo* info : convolution_kernels()) {
+    if (info->preferred != nullptr && info->computes(shape, pass) && info->preferred(shape, pass)) {
+      return info->name;
+    }
+  }
+  return "onednn";
+}
+
+RegisterConvolutionKernel::RegisterConvolutionKernel(ConvolutionKernelInfo info) {
+  const std::string name = info.name;
+  if (!registered().emplace(name, std::move(info)).second) {
+    throw std::logic_error("a kernel for convolutions is registered twice: " + name);
+  }
+}
+
+}  // namespace harness::kernels

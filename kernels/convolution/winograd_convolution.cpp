@@ -1,0 +1,130 @@
+// Winograd's kernels behind the interface that all convolutions share.
+#include <ATen/ATen.h>
+
+#include <exception>
+#include <memory>
+#include <string>
+
+#include "kernels/convolution/kernel.hpp"
+#include "kernels/convolution/prepared_weights.hpp"
+#include "kernels/convolution/winograd.hpp"
+#include "kernels/runtime/stages.hpp"
+
+namespace harness::kernels {
+namespace {
+
+at::Tensor floats(std::size_t count) {
+  return at::empty({static_cast<int64_t>(count)}, at::kFloat);
+}
+
+template <int tile>
+class WinogradConvolution final : public ConvolutionKernel {
+ public:
+  explicit WinogradConvolution(const ConvolutionShape& shape)
+      : ConvolutionKernel(shape),
+        shape_of_pass_{.batch = shape.batch,
+                       .in_channels = shape.in_channels,
+                       .out_channels = shape.out_channels,
+                       .in_height = shape.in_height,
+                       .in_width = shape.in_width,
+                       .padding = shape.padding,
+                       .tile = tile},
+        data_(shape_of_pass_.of_gradient_by_data()) {}
+
+  at::Tensor forward(const at::Tensor& input, const ConvolutionWeights& weights,
+                     const at::Tensor& bias, const at::Tensor& residual) override {
+    const at::Tensor packed = pack(weights, shape_of_pass_, WeightForm::Own::kWinogradForward);
+    if (!packed.defined()) return {};
+    at::Tensor output = empty_output();
+    const at::Tensor workspace = floats(winograd_workspace(shape_of_pass_));
+    const Stage stage("convolution");
+    const KernelScope scope("winograd.forward", [&] { return facts("forward_training"); });
+    winograd_convolve(
+        shape_of_pass_, {input.const_data_ptr<float>()}, packed.const_data_ptr<float>(),
+        {output.data_ptr<float>(), floats_or_null(bias), floats_or_null(residual), shape().relu},
+        workspace.data_ptr<float>());
+    return output;
+  }
+
+  bool applies_mask() const override { return true; }
+
+  at::Tensor backward_data(const at::Tensor& grad_output, const at::Tensor& activated,
+                           const ConvolutionWeights& weights) override {
+    const at::Tensor packed = pack(weights, data_, WeightForm::Own::kWinogradData);
+    if (!packed.defined()) return {};
+    at::Tensor grad_input = empty_input();
+    const at::Tensor workspace = floats(winograd_workspace(data_));
+    const Stage stage("convolution");
+    const KernelScope scope("winograd.backward_data", [&] { return facts("backward_data"); });
+    winograd_convolve(data_, {grad_output.const_data_ptr<float>(), floats_or_null(activated)},
+                      packed.const_data_ptr<float>(), {grad_input.data_ptr<float>()},
+                      workspace.data_ptr<float>());
+    return grad_input;
+  }
+
+  at::Tensor backward_weights(const at::Tensor& input, const at::Tensor& grad_output,
+                              const at::Tensor& activated, const ConvolutionWeights& weights,
+                              const at::Tensor& grad_bias) override {
+    at::Tensor gradient = empty_weights();
+    const at::Tensor workspace = floats(winograd_weights_workspace(shape_of_pass_));
+    const Stage stage("convolution");
+    const KernelScope scope("winograd.backward_weights", [&] { return facts("backward_weights"); });
+    winograd_backward_weights(shape_of_pass_, input.const_data_ptr<float>(),
+                              {grad_output.const_data_ptr<float>(), floats_or_null(activated)},
+                              floats_or_null(weights.scale), gradient.data_ptr<float>(),
+                              shape().bias_gradient ? grad_bias.data_ptr<float>() : nullptr,
+                              workspace.data_ptr<float>());
+    return gradient;
+  }
+
+  std::string implementation(ConvolutionPass /*pass*/) const override {
+    return winograd_name(tile);
+  }
+
+ private:
+  KernelFacts facts(const char* direction) const {
+    return convolution_facts(shape(), winograd_name(tile), direction);
+  }
+
+  /// Undefined where transformed weights would leave float's range although the weights do not, or
+  /// there is no memory for them.
+  at::Tensor pack(const ConvolutionWeights& weights, const WinogradShape& winograd,
+                  WeightForm::Own form) const {
+    return prepared_weights(weights, {.own = form, .tile = tile}, [&] {
+      const at::Tensor source = weights.weight.contiguous(at::MemoryFormat::ChannelsLast);
+      at::Tensor packed;
+      try {
+        packed = floats(winograd_packed_count(winograd));
+      } catch (const std::exception&) {
+        TORCH_WARN_ONCE("no memory for the transformed weights of ", problem_of(shape()),
+                        ": direct convolution instead");
+        return packed;
+      }
+      const WinogradWeights plain{source.const_data_ptr<float>(), floats_or_null(weights.scale)};
+      const bool finite = winograd_pack(winograd, plain, form == WeightForm::Own::kWinogradData,
+                                        packed.data_ptr<float>());
+      return finite ? packed : at::Tensor();
+    });
+  }
+
+  WinogradShape shape_of_pass_;  ///< forward and by weights
+  WinogradShape data_;
+};
+
+bool computes(const ConvolutionShape& shape, ConvolutionPass /*pass*/) {
+  return shape.groups == 1 && shape.kernel_height == 3 && shape.kernel_width == 3 &&
+         shape.stride == 1 && shape.padding >= 0 && shape.padding <= 2 && shape.type == at::kFloat;
+}
+
+template <int tile>
+std::unique_ptr<ConvolutionKernel> make(const ConvolutionShape& shape,
+                                        const ConvolutionPasses& /*passes*/) {
+  return std::make_unique<WinogradConvolution<tile>>(shape);
+}
+
+const RegisterConvolutionKernel registered_2({"winograd-2x2", computes, nullptr, make<2>});
+const RegisterConvolutionKernel registered_4({"winograd-4x4", computes, nullptr, make<4>});
+const RegisterConvolutionKernel registered_6({"winograd-6x6", computes, nullptr, make<6>});
+
+}  // namespace
+}  // namespace harness::kernels

@@ -1,0 +1,298 @@
+#include "kernels/convolution/winograd_simd.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+// Vectors are kept in arrays, which those of no fixed size (SVE) cannot be; NEON runs there.
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/convolution/winograd_simd.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "kernels/convolution/winograd_transforms-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace harness::kernels::winograd {
+namespace HWY_NAMESPACE {
+namespace {
+
+// Registers: 2 vectors of sums a row, 2 of weights, 1 of the broadcast value.
+#if HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM_A64
+constexpr Int kRows = 13;
+constexpr Int kWeightRows = std::min<Int>(kLanes, 8);
+#else
+constexpr Int kRows = 6;
+constexpr Int kWeightRows = std::min<Int>(kLanes, 4);
+#endif
+constexpr int kWeightVectors = 3;
+constexpr Int kPanel = 2 * kLanes;
+
+template <int m>
+void transform_input(const WinogradShape& shape, const WinogradSource& source, Int first,
+                     Range which, Range channels, const float* zeros, const Tiles& tiles) {
+  transform_map<Matrix<m, Which::kInput>>(shape, shape.in_height, shape.in_width, shape.in_channels,
+                                          shape.padding, source, first, which, channels, zeros,
+                                          tiles);
+}
+
+template <int m>
+void transform_gradient(const WinogradShape& shape, const WinogradSource& source, Int first,
+                        Range which, Range channels, const float* zeros, const Tiles& tiles) {
+  transform_map<Matrix<m, Which::kOutputGradient>>(shape, shape.out_height(), shape.out_width(),
+                                                   shape.out_channels, 0, source, first, which,
+                                                   channels, zeros, tiles);
+}
+
+/// Sums of products in registers: c[r][v] += a[k][r] b[k][v] over `outer` times kInner k, where
+/// a[k][r] lies at a[k * kStep + r * kRowStep] within one of `outer`, which are `a_outer` apart.
+template <int kR, int kV, int kInner, int kStep, int kRowStep>
+HWY_INLINE void multiply_block(const float* a, Int a_outer, const float* b, Int b_step,
+                               Int b_vector, Int outer, float* c, Int c_row, bool add) {
+  const D d;
+  V sum[kR][kV];
+#pragma GCC unroll 16
+  for (int r = 0; r < kR; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kV; ++v) {
+      sum[r][v] = add ? hn::Load(d, c + r * c_row + v * kLanes) : hn::Zero(d);
+    }
+  }
+  for (Int o = 0; o < outer; ++o) {
+#pragma GCC unroll 4
+    for (int k = 0; k < kInner; ++k) {
+      V weights[kV];
+#pragma GCC unroll 4
+      for (int v = 0; v < kV; ++v) weights[v] = hn::Load(d, b + v * b_vector);
+#pragma GCC unroll 16
+      for (int r = 0; r < kR; ++r) {
+        const V value = hn::Set(d, a[k * kStep + r * kRowStep]);
+#pragma GCC unroll 4
+        for (int v = 0; v < kV; ++v) sum[r][v] = hn::MulAdd(value, weights[v], sum[r][v]);
+      }
+      b += b_step;
+    }
+    a += a_outer;
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < kR; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kV; ++v) hn::Store(sum[r][v], d, c + r * c_row + v * kLanes);
+  }
+}
+
+/// Calls multiply_block for `rows` of 1 to kR.
+template <int kR, int kV>
+HWY_INLINE void multiply_rows(Int rows, const float* a, Int vectors, const float* b, float* c,
+                              Int c_row, bool add) {
+  if constexpr (kR > 0) {
+    if (rows < kR) return multiply_rows<kR - 1, kV>(rows, a, vectors, b, c, c_row, add);
+    multiply_block<kR, kV, kLanes, 1, kLanes>(a, kR * kLanes, b, kV * kLanes, kLanes, vectors, c,
+                                              c_row, add);
+  }
+}
+
+template <int m>
+void multiply(const Tiles& tiles, const float* packed, Int stride, Int columns,
+              const Products& products) {
+  constexpr Int kPositions = Int{m + 2} * (m + 2);
+  for (Int p = 0; p < kPositions; ++p) {
+    const float* a = tiles.values + p * tiles.positions;
+    const float* const b = packed + p * stride;
+    float* c = products.values + p * products.positions;
+    for (Int t = 0; t < tiles.count; t += tiles.rows) {
+      const Int rows = std::min(tiles.rows, tiles.count - t);
+      if (columns > kLanes) {
+        multiply_rows<kRows, 2>(rows, a, tiles.vectors, b, c, products.row, products.add);
+      } else {
+        multiply_rows<kRows, 1>(rows, a, tiles.vectors, b, c, products.row, products.add);
+      }
+      a += rows * tiles.vectors * kLanes;
+      c += rows * products.row;
+    }
+  }
+}
+
+template <int kV>
+HWY_INLINE Int multiply_weight_columns(const float* a, const float* b, Int b_vector, Int count,
+                                       float* c, Int c_row, bool add) {
+  for (Int r = 0; r < kLanes; r += kWeightRows) {
+    multiply_block<kWeightRows, kV, 1, kLanes, 1>(a + r, kLanes, b, kLanes, b_vector, count,
+                                                  c + r * c_row, c_row, add);
+  }
+  return kV;
+}
+
+void multiply_weights(const Tiles& gradients, Int vector, const Tiles& inputs, Int position,
+                      const Products& products) {
+  const Int count = inputs.count;
+  const Int b_vector = count * kLanes;
+  const float* const a =
+      gradients.values + position * gradients.positions + vector * count * kLanes;
+  const float* const b = inputs.values + position * inputs.positions;
+  float* const c = products.values + position * products.positions;
+  for (Int v = 0; v < inputs.vectors;) {
+    const Int left = inputs.vectors - v;
+    const float* const bv = b + v * b_vector;
+    float* const cv = c + v * kLanes;
+    // 4 as 2 and 2, not as 3 and 1.
+    if (left >= kWeightVectors && left != 4) {
+      v += multiply_weight_columns<3>(a, bv, b_vector, count, cv, products.row, products.add);
+    } else if (left >= 2) {
+      v += multiply_weight_columns<2>(a, bv, b_vector, count, cv, products.row, products.add);
+    } else {
+      v += multiply_weight_columns<1>(a, bv, b_vector, count, cv, products.row, products.add);
+    }
+  }
+}
+
+template <int m>
+void store_output(const WinogradShape& shape, const Products& products, Int first, Int count,
+                  Range channels, const WinogradTarget& target) {
+  using M = Matrix<m, Which::kOutput>;
+  const D d;
+  const Int height = shape.out_height();
+  const Int width = shape.out_width();
+  for (Int t = 0; t < count; ++t) {
+    const Place place = place_of(shape, first + t);
+    const Int high = std::min<Int>(m, height - place.y);
+    const Int wide = std::min<Int>(m, width - place.x);
+    for (Int c = channels.begin; c < channels.end; c += kLanes) {
+      const Int some = channels.end - c;
+      V x[M::kColumns * M::kColumns];
+      const float* const from = products.values + t * products.row + (c - channels.begin);
+      for (Int i = 0; i < M::kColumns * M::kColumns; ++i) {
+        x[i] = hn::Load(d, from + i * products.positions);
+      }
+      V y[m * m];
+      times_both<M>(x, y);
+      const V bias = target.bias != nullptr ? load_some(target.bias + c, some) : hn::Zero(d);
+      for (Int i = 0; i < high; ++i) {
+        for (Int j = 0; j < wide; ++j) {
+          const Int at =
+              ((place.image * height + place.y + i) * width + place.x + j) * shape.out_channels + c;
+          V value = hn::Add(y[i * m + j], bias);
+          if (target.residual != nullptr) {
+            value = hn::Add(value, load_some(target.residual + at, some));
+          }
+          // A NaN stays one.
+          if (target.relu) value = hn::IfThenZeroElse(hn::Le(value, hn::Zero(d)), value);
+          store_some(value, target.values + at, some);
+        }
+      }
+    }
+  }
+}
+
+template <int m>
+void store_weights(const WinogradShape& shape, const Products& products, Range channels,
+                   const float* scale, float* grad_weights) {
+  using M = Matrix<m, Which::kWeightsGradient>;
+  const D d;
+  for (Int o = channels.begin; o < channels.end; ++o) {
+    const V factor = hn::Set(d, scale != nullptr ? scale[o] : 1.0F);
+    for (Int c = 0; c < shape.in_channels; c += kLanes) {
+      V x[M::kColumns * M::kColumns];
+      const float* const from = products.values + (o - channels.begin) * products.row + c;
+      for (Int i = 0; i < M::kColumns * M::kColumns; ++i) {
+        x[i] = hn::Load(d, from + i * products.positions);
+      }
+      V y[9];
+      times_both<M>(x, y);
+      for (int tap = 0; tap < 9; ++tap) {
+        store_some(hn::Mul(y[tap], factor), grad_weights + (o * 9 + tap) * shape.in_channels + c,
+                   shape.in_channels - c);
+      }
+    }
+  }
+}
+
+template <int m>
+bool pack(const WinogradShape& shape, const WinogradWeights& weights, bool by_data, Range panel,
+          Int first_in, Int end_in, float* packed) {
+  using M = Matrix<m, Which::kWeights>;
+  constexpr Int kPositions = M::kRowCount * M::kRowCount;
+  const D d;
+  // Vectors run over the channels that lie side by side in the parameter: read ones in the forward
+  // pass, written ones by data.
+  const Int parameter_depth = by_data ? shape.out_channels : shape.in_channels;
+  const Int columns = panel.end - panel.begin > kLanes ? kPanel : kLanes;
+  const Int stride = (end_in - first_in + kLanes - 1) / kLanes * kLanes * columns;
+  // Vectors fill up with 0 by themselves; what no vector reaches is the last rows by data, and else
+  // the last columns.
+  const bool reached =
+      by_data ? (end_in - first_in) % kLanes == 0 : panel.end - panel.begin == columns;
+  if (!reached) std::fill(packed, packed + kPositions * stride, 0.0F);
+  const Range far = by_data ? Range{first_in, end_in} : panel;   // its first index
+  const Range near = by_data ? panel : Range{first_in, end_in};  // its last index
+  V largest = hn::Zero(d);
+  V largest_weight = hn::Zero(d);
+  for (Int f = far.begin; f < far.end; ++f) {
+    const V factor = hn::Set(d, weights.scale != nullptr ? weights.scale[f] : 1.0F);
+    for (Int v = near.begin; v < near.end; v += kLanes) {
+      const Int count = std::min(kLanes, near.end - v);
+      V x[9];
+      for (int tap = 0; tap < 9; ++tap) {
+        const int turned = by_data ? 8 - tap : tap;
+        x[tap] = hn::Mul(factor,
+                         load_some(weights.values + (f * 9 + turned) * parameter_depth + v, count));
+        largest_weight = hn::Max(largest_weight, hn::Abs(x[tap]));
+      }
+      V y[kPositions];
+      times_both<M>(x, y);
+      HWY_ALIGN float lanes[kLanes];
+      for (Int p = 0; p < kPositions; ++p) {
+        largest = hn::Max(largest, hn::Abs(y[p]));
+        float* const at = packed + p * stride;
+        if (by_data) {
+          hn::Store(y[p], d, at + (f - first_in) * columns + (v - panel.begin));
+        } else {
+          hn::Store(y[p], d, lanes);
+          for (Int i = 0; i < kLanes; ++i) {
+            at[(v - first_in + i) * columns + (f - panel.begin)] = lanes[i];
+          }
+        }
+      }
+    }
+  }
+  HWY_ALIGN float weight[kLanes];
+  HWY_ALIGN float transformed[kLanes];
+  hn::Store(largest_weight, d, weight);
+  hn::Store(largest, d, transformed);
+  for (Int i = 0; i < kLanes; ++i) {
+    if (std::isfinite(weight[i]) && !std::isfinite(transformed[i])) return false;
+  }
+  return true;
+}
+
+template <int m>
+constexpr Kernels kKernels = {
+    transform_input<m>, transform_gradient<m>, multiply<m>, multiply_weights,
+    store_output<m>,    store_weights<m>,      pack<m>};
+
+const Kernels* target_kernels(int tile) {
+  return tile == 2 ? &kKernels<2> : (tile == 4 ? &kKernels<4> : &kKernels<6>);
+}
+
+Cut target_cut() { return {kLanes, kRows, kPanel}; }
+
+const char* own_name() { return hwy::TargetName(HWY_TARGET); }
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace harness::kernels::winograd
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace harness::kernels::winograd {
+
+HWY_EXPORT(target_kernels);
+HWY_EXPORT(target_cut);
+HWY_EXPORT(own_name);
+
+const Kernels& kernels_of(int tile) { return *HWY_DYNAMIC_DISPATCH(target_kernels)(tile); }
+Cut cut() { return HWY_DYNAMIC_DISPATCH(target_cut)(); }
+const char* target_name() { return HWY_DYNAMIC_DISPATCH(own_name)(); }
+
+}  // namespace harness::kernels::winograd
+#endif
