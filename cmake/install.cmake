@@ -22,6 +22,7 @@ install(FILES LICENSE DESTINATION ${_home})
 set(_include ${CMAKE_INSTALL_INCLUDEDIR}/harness)
 install(DIRECTORY harness DESTINATION ${_include} FILES_MATCHING PATTERN "*.hpp")
 target_include_directories(harness_options INTERFACE $<INSTALL_INTERFACE:${_include}>)
+target_compile_features(harness_options INTERFACE $<INSTALL_INTERFACE:cxx_std_20>)
 
 set(_parts base stats profile system result workload scenario lockstep plan check mlperf measure compare report gate submit cli)
 foreach(_part IN LISTS _parts)

@@ -32,7 +32,7 @@ std::string peak_doubt(std::span<const double> samples) {
   }
   const double spread = relative_spread(samples);
   if (!(spread <= kMaxSpread)) {
-    return fmt::format("the samples spread by {:.0f} %, over {:.0f} %", 100 * spread,
+    return fmt::format("the samples spread by {:.1f} %, over {:.0f} %", 100 * spread,
                        100 * kMaxSpread);
   }
   return {};

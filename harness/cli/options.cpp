@@ -49,8 +49,10 @@ void check_names(const std::string& command, const Arguments& arguments,
     if (!argument.starts_with("--")) continue;
     const std::string name = argument.substr(2, argument.find('=') - 2);
     if (std::find(names.begin(), names.end(), name) == names.end()) {
+      std::vector<std::string> options;
+      for (const std::string& known : names) options.push_back("--" + known);
       throw Error("option '--" + printable(name) + "'", "unknown to 'harness " + command + "'",
-                  did_you_mean(name, names));
+                  did_you_mean("--" + name, options));
     }
   }
 }

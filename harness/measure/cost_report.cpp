@@ -23,7 +23,7 @@ CostReport report_cost(const Cost& cost, const std::optional<double>& step_secon
   if (peak == peaks.end()) {
     report.reason = "no peak was measured for " + cost.precision;
   } else if (!peak->value) {
-    report.reason = "the peak for " + cost.precision + " is missing: " + peak->reason;
+    report.reason = "the peak for " + cost.precision + " is unknown: " + peak->reason;
   } else {
     report.utilisation =
         *report.achieved_flops_per_second / peak->bound.value_or(peak->value->center);

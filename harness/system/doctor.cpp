@@ -126,6 +126,19 @@ void judge_cpus(const FactReader& system, Findings& findings) {
   }
 }
 
+void judge_vectors(const FactReader& system, Findings& findings) {
+  const auto avx512 = system.flag("cpu.isa.avx512f");
+  if (!avx512) return;  // of another architecture
+  if (*avx512) {
+    findings.push_back(good("instruction-set", "AVX-512"));
+    return;
+  }
+  const bool avx2 = system.flag("cpu.isa.avx2").value_or(false);
+  findings.push_back(note("instruction-set", avx2 ? "AVX2, no AVX-512" : "neither AVX2 nor AVX-512",
+                          "vectors are shorter than with AVX-512, and the custom kernels that "
+                          "need it leave their work to the library"));
+}
+
 void judge_load(const FactReader& system, const FactReader& environment, Findings& findings) {
   const auto load = environment.first("load_average");
   auto cpus = environment.number("cpus_counted");
@@ -249,6 +262,7 @@ std::vector<Finding> diagnose(const nlohmann::json& system, const nlohmann::json
   judge_build(machine, findings);
   judge_clock(machine, findings);
   judge_cpus(machine, findings);
+  judge_vectors(machine, findings);
   judge_load(machine, state, findings);
   judge_memory(machine, state, findings);
   judge_past_throttling(state, findings);

@@ -19,7 +19,7 @@ json quiet_system() {
     "build": {"type": "Release", "assertions": false, "sanitizers": "", "malloc": "libc.so.6",
               "glibc_tunables": null},
     "cpu": {"governor": "performance", "turbo": false, "smt_active": false, "threads": 8,
-            "frequency_driver": "acpi-cpufreq"},
+            "frequency_driver": "acpi-cpufreq", "isa": {"avx2": true, "avx512f": true}},
     "limits": {"usable_cpus": 8, "usable_cores": 8, "affinity": "0-7", "affinity_count": 8,
                "cgroup_cpu_quota": null},
     "memory": {"total_bytes": 34359738368, "transparent_huge_pages": "madvise"},

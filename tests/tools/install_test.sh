@@ -64,7 +64,7 @@ expect 'and tells no path of the source tree' ends_with 1 tells_source
 result="$(echo runs/*/null-*.json)"
 expect 'into runs/ of the current folder' test -r "$result"
 expect 'validate finds schema and rules' ends_with 0 harness validate "$result"
-expect 'gate finds its rules' ends_with 5 harness gate --baseline "$result" --candidate "$result"
+expect 'gate finds its rules' ends_with 5 harness gate --allow-debug --baseline "$result" --candidate "$result"
 expect 'report draws its page' ends_with 0 harness report "$result" -o page.html
 if [[ "$6" == hidden ]]; then
   mkdir read-only && mount -t tmpfs -o ro none read-only && cd read-only || exit 1

@@ -70,7 +70,8 @@ void add_machine(std::string& text, const Result& result) {
         best ? fmt::format("{:>16}  usually {}; {}", format_quantity(*best, peak.unit),
                            format_quantity(peak.value->center, peak.unit),
                            printable(peak.method, 80))
-             : "unknown: " + printable(peak.reason);
+             : "unknown: " + printable(peak.reason) +
+                   (peak.method.empty() ? "" : "; " + printable(peak.method, 80));
     text += wrap(fmt::format("peak {:<21} {}", printable(peak.tag, 21), row), kColumns,
                  peak.value ? 45 : 29) +
             "\n";
@@ -92,11 +93,13 @@ void add_machine(std::string& text, const Result& result) {
                           format_quantity(cost.cost.step_bytes, "B"));
     }
     if (cost.achieved_flops_per_second) {
-      text += fmt::format(
-          "{:<26} {:>16}  {}\n", "achieved",
-          format_quantity(*cost.achieved_flops_per_second, "FLOP/s"),
-          cost.utilisation ? fmt::format("{:.1f} % of the measured peak", 100 * *cost.utilisation)
-                           : printable(cost.reason, 60));
+      text += wrap(fmt::format("{:<26} {:>16}  {}", "achieved",
+                               format_quantity(*cost.achieved_flops_per_second, "FLOP/s"),
+                               cost.utilisation ? fmt::format("{:.1f} % of the measured peak",
+                                                              100 * *cost.utilisation)
+                                                : printable(cost.reason)),
+                   kColumns, 45) +
+              "\n";
     }
   }
   if (result.memory.peak_bytes) {
