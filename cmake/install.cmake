@@ -13,6 +13,7 @@ install(TARGETS harness RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 # harness/base/files.cpp looks for this folder beside bin/. Same names in it as in the source tree.
 set(_home share/harness)
 install(DIRECTORY rules DESTINATION ${_home} FILES_MATCHING PATTERN "*.json")
+install(DIRECTORY kernels/tuning DESTINATION ${_home}/kernels)
 install(DIRECTORY results/schema DESTINATION ${_home}/results)
 install(DIRECTORY tests/golden DESTINATION ${_home}/tests)
 install(FILES workloads/conv_blocks/retinanet.txt DESTINATION ${_home}/workloads/conv_blocks)

@@ -29,6 +29,7 @@ struct ImplementationSummary {
   std::string name{};
   std::string summary{};  ///< one sentence
   Support support{};      ///< on this machine, now
+  bool tuned = false;     ///< follows a table of what was measured
 };
 
 /// An operator without its type: what `list` shows.
@@ -63,6 +64,7 @@ struct Implementation {
   std::string summary{};  ///< one sentence
   Function* function = nullptr;
   Support (*supported)() = always_supported;
+  bool tuned = false;  ///< follows a table of what was measured
 };
 
 template <class Function>
@@ -105,7 +107,7 @@ class Operator final : public OperatorBase {
     std::vector<ImplementationSummary> summaries;
     for (const auto& [key, value] : implementations_) {
       const auto place = key == "reference" ? summaries.begin() : summaries.end();
-      summaries.insert(place, {value.name, value.summary, value.supported()});
+      summaries.insert(place, {value.name, value.summary, value.supported(), value.tuned});
     }
     return summaries;
   }

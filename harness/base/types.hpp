@@ -54,6 +54,18 @@ struct Artifact {
   std::map<std::string, std::string> details{};
 };
 
+/// What an operator took for one pass over one shape, where it chooses among kernels.
+struct KernelChoice {
+  std::string operation{};       ///< "conv-block"
+  std::string problem{};         ///< in benchdnn's syntax
+  std::string type{};            ///< f32 | bf16
+  std::string pass{};            ///< forward | backward_data | backward_weights
+  std::string kernel{};          ///< by its name: "onednn", "winograd-4x4"
+  std::string implementation{};  ///< what that is on this machine: "brgconv:avx512_core"
+  std::int64_t calls = 0;        ///< since the program began
+  double work = 1;               ///< of the multiplications that a direct one needs, those done
+};
+
 /// Cost of one step, computed from shapes.
 struct Cost {
   double forward_flops = 0;  ///< a multiply-add counts two, a convolution what a direct one takes

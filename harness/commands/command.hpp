@@ -22,6 +22,7 @@ ExitCode ablate_command(const Arguments& arguments);
 ExitCode profile_command(const Arguments& arguments);
 ExitCode project_command(const Arguments& arguments);
 ExitCode advise_command(const Arguments& arguments);
+ExitCode tune_command(const Arguments& arguments);
 ExitCode verify_command(const Arguments& arguments);
 ExitCode validate_command(const Arguments& arguments);
 ExitCode check_log_command(const Arguments& arguments);

@@ -28,6 +28,7 @@ constexpr std::array kCommands = {
             project_command},
     Command{"advise", "what to do next about a profiled step, and what it should bring",
             advise_command},
+    Command{"tune", "which kernel is fastest for each shape here: a table for runs", tune_command},
     Command{"verify", "check the model against golden data", verify_command},
     Command{"validate", "check result files against schema, digest and rules", validate_command},
     Command{"compare", "results side by side, with what differs and by how much", compare_command},

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "harness/base/files.hpp"
 #include "harness/base/named.hpp"
@@ -10,6 +12,7 @@
 #include "harness/cli/options.hpp"
 #include "harness/cli/output.hpp"
 #include "harness/commands/command.hpp"
+#include "harness/result/tuning_file.hpp"
 #include "harness/scenario/scenario.hpp"
 #include "harness/workload/registry.hpp"
 #include "harness/workload/rules.hpp"
@@ -20,13 +23,28 @@ namespace {
 
 using nlohmann::json;
 
-json to_json(const OperatorInfo& info) {
+/// The table that the implementation follows here; empty where it follows none, or there is none.
+std::optional<TuningTable> table_of(const ImplementationInfo& item,
+                                    const std::filesystem::path& home) {
+  const std::filesystem::path file = tuning_file(home, item.tuned_for);
+  if (item.tuned_for.empty() || !std::filesystem::exists(file)) return std::nullopt;
+  return load_tuning(file, home);
+}
+
+json to_json(const OperatorInfo& info, const std::filesystem::path& home) {
   json implementations = json::array();
   for (const ImplementationInfo& item : info.implementations) {
     implementations.push_back({{"name", item.name},
                                {"summary", item.summary},
                                {"available", item.unavailable.empty()},
                                {"reason", item.unavailable}});
+    if (item.tuned_for.empty()) continue;
+    json& tuning = implementations.back()["tuning"] = {{"instruction_set", item.tuned_for},
+                                                       {"sha256", nullptr}};
+    if (const auto table = table_of(item, home)) {
+      tuning["sha256"] = table->sha256;
+      tuning["lines"] = table->lines.size();
+    }
   }
   return {{"name", info.name}, {"summary", info.summary}, {"implementations", implementations}};
 }
@@ -116,12 +134,24 @@ void print_workload(const WorkloadInfo& info, const Rules& rules) {
   print_out("\n");
 }
 
-void print_kernel(const OperatorInfo& info) {
+std::string tuning_text(const ImplementationInfo& item, const std::filesystem::path& home) {
+  const auto table = table_of(item, home);
+  if (!table) {
+    return "no table comes with the program for " + item.tuned_for +
+           ": a rule chooses, or one of your own (harness tune)";
+  }
+  return fmt::format("follows the table for {} (harness tune): {}, measured on {}, SHA-256 {}",
+                     item.tuned_for, format_count(std::ssize(table->lines), "line"),
+                     printable(table->processor), table->sha256.substr(0, 8));
+}
+
+void print_kernel(const OperatorInfo& info, const std::filesystem::path& home) {
   print_head(info.name, info.summary);
   for (const ImplementationInfo& item : info.implementations) {
     print_row(
         item.name, 12,
         item.summary + (item.unavailable.empty() ? "" : " (not here: " + item.unavailable + ")"));
+    if (!item.tuned_for.empty()) print_row("", 12, tuning_text(item, home));
   }
 }
 
@@ -188,7 +218,7 @@ json to_json(const Listing& listing, const std::filesystem::path& home) {
     workloads.push_back(to_json(*info, rules_of(*info, home)));
   }
   json kernels = json::array();
-  for (const auto& [name, info] : listing.kernels) kernels.push_back(to_json(*info));
+  for (const auto& [name, info] : listing.kernels) kernels.push_back(to_json(*info, home));
   json scenarios = json::array();
   for (const ScenarioInfo* info : listing.scenarios) scenarios.push_back(to_json(*info));
   return {{"workloads", workloads}, {"kernels", kernels}, {"scenarios", scenarios}};
@@ -200,7 +230,7 @@ void print_text(const Listing& listing, const std::filesystem::path& home) {
     print_workload(*info, rules_of(*info, home));
   }
   if (!listing.kernels.empty()) print_out("KERNELS (--kernels OPERATOR=IMPLEMENTATION)\n\n");
-  for (const auto& [name, info] : listing.kernels) print_kernel(*info);
+  for (const auto& [name, info] : listing.kernels) print_kernel(*info, home);
   if (!listing.kernels.empty() && !listing.scenarios.empty()) print_out("\n");
   if (!listing.scenarios.empty()) print_out("SCENARIOS (harness run --scenario NAME)\n\n");
   for (const ScenarioInfo* info : listing.scenarios) print_scenario(*info);

@@ -2,7 +2,22 @@
 
 #include <algorithm>
 
+#include "harness/base/problem.hpp"
+
 namespace harness {
+
+std::optional<double> work_done(const std::vector<KernelChoice>& choices) {
+  double needed = 0;
+  double done = 0;
+  for (const KernelChoice& choice : choices) {
+    const auto extents = ConvolutionExtents::parse(choice.problem);
+    if (!extents) continue;
+    const double flops = static_cast<double>(choice.calls) * extents->flops();
+    needed += flops;
+    done += choice.work * flops;
+  }
+  return needed > 0 ? std::optional(done / needed) : std::nullopt;
+}
 
 CostReport report_cost(const Cost& cost, const std::optional<double>& step_seconds,
                        const std::vector<Peak>& peaks) {

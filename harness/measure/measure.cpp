@@ -258,10 +258,14 @@ Result measure(RunPlan& plan, const MeasureTask& task) {
   result.dataset = record.data.dataset;
   result.weights = facts.weights;
   result.hyperparameters = facts.hyperparameters;
+  result.choices = facts.choices;
   result.preparation = record.preparation;
   result.system["software"] = facts.software;
   result.memory = report_memory(record);
-  if (facts.cost) result.cost = report_cost(*facts.cost, median_step(result), result.peaks);
+  if (facts.cost) {
+    result.cost = report_cost(*facts.cost, median_step(result), result.peaks);
+    result.cost->work_done = work_done(facts.choices);
+  }
   if (record.quality)
     result.quality = report_quality(*record.quality, plan.quality_target, record.steps);
   judge(result, plan, record, task.recording != nullptr);

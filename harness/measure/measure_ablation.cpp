@@ -166,6 +166,7 @@ void fill(Ablation& ablation, const AblationPlan& plan, const AblationRecord& re
     Variant& variant = ablation.variants[i];
     if (!result || !result->cost) continue;
     variant.cost = report_cost(result->cost->cost, variant.median_seconds, ablation.peaks);
+    variant.cost->work_done = result->cost->work_done;
   }
 }
 

@@ -125,12 +125,8 @@ class Replays {
 };
 
 std::unique_ptr<Replayer> replayer_of(Workload& workload, const RunPlan& plan) {
-  // Two regions of as much, and what primitives keep besides.
-  constexpr long long kPart = 4;
-  const long long cache = last_level_cache_bytes(read_caches(SystemRoot()));
-  const long long most = available_memory().bytes.value_or(kNoLimit) / kPart;
   return demand<Replayable>(workload, "workload '" + plan.rules.workload + "'")
-      .replayer(plan.context, {static_cast<std::size_t>(cache), static_cast<std::size_t>(most)});
+      .replayer(plan.context, replay_sizes());
 }
 
 class ReplaySession {
@@ -203,6 +199,14 @@ void measure_between(Workload& workload, RunPlan& plan, ReplaySession& session, 
 }
 
 }  // namespace
+
+ReplaySizes replay_sizes() {
+  // Two regions of as much, and what primitives keep besides.
+  constexpr long long kPart = 4;
+  const long long cache = last_level_cache_bytes(read_caches(SystemRoot()));
+  const long long most = available_memory().bytes.value_or(kNoLimit) / kPart;
+  return {static_cast<std::size_t>(cache), static_cast<std::size_t>(most)};
+}
 
 ReplayRecord replay(RunPlan& plan, const StepModel& model, const ReplayOptions& options) {
   if (!plan.cpus.empty()) apply_affinity(plan.cpus);

@@ -8,6 +8,7 @@
 
 #include "harness/plan/plan.hpp"
 #include "harness/profile/projection.hpp"
+#include "harness/workload/replayer.hpp"
 
 namespace harness {
 
@@ -21,6 +22,9 @@ struct ReplayOptions {
   std::int64_t rounds = 5;
   bool measure = true;  ///< plain steps between the rounds
 };
+
+/// Of the memory that replays take on this machine, now.
+ReplaySizes replay_sizes();
 
 /// Throws Error where nothing can be replayed, and Interrupted before the first whole round; later
 /// it returns with the rounds there are.

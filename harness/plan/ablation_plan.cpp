@@ -114,9 +114,13 @@ json requested_settings(const AblationRequest& request, const RunPlan& plan) {
 json effective_settings(const AblationPlan& plan) {
   json effective = json::object();
   const RunPlan& first = plan.variants.front().plan;
-  for (const auto& [name, value] : first.effective.items()) {
-    const Setting* setting = SettingTable::instance().find(name);
-    if (setting != nullptr && setting->scope == SettingScope::kCommon) effective[name] = value;
+  for (const VariantPlan& variant : plan.variants) {
+    for (const auto& [name, value] : variant.plan.effective.items()) {
+      const Setting* setting = SettingTable::instance().find(name);
+      if (setting == nullptr || setting->scope != SettingScope::kCommon) continue;
+      // What one variant has no use for (a table of kernels) another may have.
+      if (!effective.contains(name) || effective[name].is_null()) effective[name] = value;
+    }
   }
   for (const char* name : {"tier", "quality_target", "warmup_steps"}) {
     effective[name] = first.effective.at(name);

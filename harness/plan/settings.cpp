@@ -9,6 +9,7 @@
 #include "harness/base/named.hpp"
 #include "harness/base/number.hpp"
 #include "harness/base/text.hpp"
+#include "harness/plan/tuning.hpp"
 #include "harness/result/setting.hpp"
 #include "harness/system/affinity.hpp"
 
@@ -151,6 +152,14 @@ const RegisterSettings registered({
          },
      .repeat = kernels_again,
      .by_rules = true},
+    {.name = "tuning",
+     .part = kChosen,
+     .summary = "table of 'harness tune' for kernels that follow one; default: the one that comes "
+                "with the program for these instructions",
+     .value_name = "FILE",
+     .choose = [](RunPlan& plan, const Setting&) { choose_tuning(plan); },
+     .repeat = [](const Result& result) { return as_asked(result, "tuning"); },
+     .by_hash = true},
     {.name = "precision",
      .scope = kVariant,
      .part = kChosen,

@@ -38,6 +38,14 @@ std::string data_text(const std::optional<Artifact>& data) {
   return text + wrap("boxes changed: " + join(parts, ", "), kColumns, 2) + "\n";
 }
 
+std::string achieved_text(const CostReport& cost) {
+  if (!cost.utilisation) return printable(cost.reason);
+  const double done = cost.work_done.value_or(1);
+  return fmt::format(
+      "{:.1f} % of the measured peak{}", 100 * *cost.utilisation,
+      done < 1 ? fmt::format(", effective: {:.0f} % of it was done", 100 * done) : "");
+}
+
 std::string closing_text(const ResultCommon& result) {
   std::string text;
   for (const Departure& departure : result.rules.departures) {

@@ -14,6 +14,10 @@ std::string set_up_text(const Settings& settings, const KernelSet& kernels);
 /// The data's name and, where there are any, the boxes that were changed; empty without data.
 std::string data_text(const std::optional<Artifact>& data);
 
+/// "92.1 % of the measured peak", said to be effective where fewer multiplications were done than
+/// the FLOPs stand for; why that is not known; safe to print.
+std::string achieved_text(const CostReport& cost);
+
 /// Departures from the rules, status with its reasons, and the notice that every report ends with.
 std::string closing_text(const ResultCommon& result);
 

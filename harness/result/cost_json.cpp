@@ -57,6 +57,7 @@ json cost_json(const CostReport& report) {
   if (!cost.phase_bytes.empty()) object["phase_bytes"] = cost.phase_bytes;
   put(object, "achieved_flops_per_second", report.achieved_flops_per_second, report.reason);
   put(object, "utilisation", report.utilisation, report.reason);
+  if (report.work_done) object["work_done"] = *report.work_done;
   return object;
 }
 
@@ -69,6 +70,7 @@ CostReport cost_from(const json& object) {
   report.cost.phase_bytes = object.value("phase_bytes", none);
   report.achieved_flops_per_second = optional_of<double>(object, "achieved_flops_per_second");
   report.utilisation = optional_of<double>(object, "utilisation");
+  if (object.contains("work_done")) report.work_done = object.at("work_done").get<double>();
   if (!report.utilisation) report.reason = reason_of(object, "utilisation");
   return report;
 }

@@ -10,7 +10,7 @@
 
 namespace harness {
 
-inline constexpr const char* kResultSchemaVersion = "1.8.0";
+inline constexpr const char* kResultSchemaVersion = "1.9.0";
 
 /// Where a run went on after it had been stopped or killed.
 struct Resumption {
@@ -32,6 +32,7 @@ struct TrainingReport {
 
 struct Result : ResultCommon {
   KernelSet kernels{};
+  std::vector<KernelChoice> choices{};  ///< within them, of what ran; from 1.9.0 on
   std::vector<Peak> peaks{};
   std::vector<Metric> metrics{};
   Memory memory{};

@@ -128,6 +128,8 @@ struct CostReport {
   std::optional<double> achieved_flops_per_second{};  ///< step FLOPs over the median step
   std::optional<double> utilisation{};  ///< of the measured peak of `cost.precision`, 0..1
   std::string reason{};                 ///< why `utilisation` is missing
+  /// Of the multiplications that the FLOPs stand for, those that were done; empty: not told.
+  std::optional<double> work_done{};
 };
 
 /// What `harness submit` did to a file before it was shared.

@@ -28,6 +28,15 @@ constexpr JsonFields kTraining(JsonField("epochs", &TrainingReport::epochs),
                                JsonField("seconds", &TrainingReport::seconds),
                                JsonField("target_reached", &TrainingReport::target_reached));
 
+constexpr JsonFields kChoice(JsonField("operator", &KernelChoice::operation),
+                             JsonField("problem", &KernelChoice::problem),
+                             JsonField("type", &KernelChoice::type),
+                             JsonField("pass", &KernelChoice::pass),
+                             JsonField("kernel", &KernelChoice::kernel),
+                             JsonField("implementation", &KernelChoice::implementation),
+                             JsonField("calls", &KernelChoice::calls),
+                             JsonField("work", &KernelChoice::work));
+
 constexpr JsonFields kMetric(JsonField("tag", &Metric::tag), JsonField("unit", &Metric::unit),
                              JsonField("description", &Metric::description),
                              JsonField("warnings", &Metric::warnings));
@@ -110,6 +119,9 @@ Result read_document(const json& document) {
   Result result;
   read_common(document, result);
   result.kernels = document.at("kernels").get<KernelSet>();
+  if (document.contains("choices")) {
+    result.choices = list_from<KernelChoice>(document.at("choices"), kChoice);
+  }
   result.peaks = list_from<Peak>(document.at("peaks"), peak_from);
   result.metrics = list_from<Metric>(document.at("metrics"), metric_from_json);
   result.memory = memory_from(document.at("memory"));
@@ -152,6 +164,7 @@ Metric metric_from_json(const json& object) {
 json to_json(const Result& result) {
   json document = common_json(result, "run", kResultSchemaVersion);
   document["kernels"] = result.kernels;
+  if (!result.choices.empty()) document["choices"] = list_json(result.choices, kChoice);
   document["peaks"] = list_json(result.peaks, peak_json);
   document["metrics"] = list_json(result.metrics, metric_json);
   document["memory"] = memory_json(result.memory);

@@ -54,6 +54,8 @@ struct Setting {
   /// What to ask for to have a result's value again; null: nothing. Empty: its effective value.
   std::function<nlohmann::json(const Result& result)> repeat{};
 
+  /// Asked for as a file; what is used, and compared, is the file's SHA-256.
+  bool by_hash = false;
   /// Rules may name a default for it: `choose` asks for it. So with every setting without `choose`.
   bool by_rules = false;
 

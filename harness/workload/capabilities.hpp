@@ -98,6 +98,30 @@ class Replayable {
                                              const ReplaySizes& sizes) = 0;
 };
 
+/// Kernels among which a table chooses, ready to be timed.
+class KernelCandidates {
+ public:
+  virtual ~KernelCandidates() = default;
+  /// What tables are made for: "avx512_core_bf16".
+  virtual std::string instruction_set() const = 0;
+  /// By name, all that compute `problem` exactly enough; first the one that is taken where no table
+  /// knows it. Throws Error for what is no problem.
+  virtual std::vector<std::string> names(const TuningProblem& problem) = 0;
+  /// Throws Error where the kernel cannot run it after all. Not to outlive this.
+  virtual std::unique_ptr<PreparedPrimitive> prepare(const TuningProblem& problem,
+                                                     const std::string& kernel) = 0;
+};
+
+/// Follows a table of kernels, for `harness tune`: its facts have the problems, once a step ran.
+class Tunable {
+ public:
+  static constexpr Lack kLack{"has nothing to tune", "none of its operators follows a table"};
+  virtual ~Tunable() = default;
+
+  /// From prepare() on, with its allocator and threads. Never null.
+  virtual std::unique_ptr<KernelCandidates> candidates(const ReplaySizes& sizes) = 0;
+};
+
 /// Compares itself with golden data.
 class Verifiable {
  public:

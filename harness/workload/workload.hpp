@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/tuning.hpp"
 #include "harness/base/types.hpp"
 
 namespace harness {
@@ -27,6 +28,8 @@ struct ImplementationInfo {
   std::string name{};  ///< `reference`, `custom`
   std::string summary{};
   std::string unavailable{};  ///< why this machine cannot run it; empty: it can
+  /// The instruction set whose table (tuning.hpp) it follows; empty: it follows none.
+  std::string tuned_for{};
 };
 
 /// An operator that a workload takes from kernels/, with the implementations registered for it.
@@ -87,6 +90,7 @@ class Phase {
 /// 320) and `interrupted` throws Interrupted when the run was asked to stop; both are never empty.
 struct WorkloadContext {
   KernelSet kernels{};
+  TuningTable tuning{};  ///< without lines where there is none
   std::string precision = "fp32";
   std::string allocator = "system";
   std::int64_t batch_size = 1;
@@ -130,6 +134,8 @@ struct WorkloadFacts {
   /// Values the rules check: learning rate, warm-up, optimiser name, ...
   std::map<std::string, std::string> hyperparameters{};
   std::vector<Artifact> weights{};  ///< loaded or generated
+  /// Of what ran so far.
+  std::vector<KernelChoice> choices{};
   /// Library versions and thread counts only the workload can see (LibTorch, oneDNN, OpenMP).
   std::map<std::string, std::string> software{};
 };

@@ -172,15 +172,15 @@ at::Tensor conv_block_custom(const ConvBlockArguments& arguments) {
 const Register<ConvBlockFn> registered_conv_block_custom{
     conv_block_operator(),
     {"custom",
-     "oneDNN primitives with norm, residual and ReLU fused, weights reordered once a step.",
-     conv_block_custom<ConvolutionAlgorithm::kDirect>}};
+     "norm, residual and ReLU fused; for each shape and pass the kernel that a table names.",
+     conv_block_custom<ConvolutionAlgorithm::kTuned>, always_supported, true}};
 const Register<ConvBlockFn> registered_conv_block_direct{
     conv_block_operator(),
-    {"direct", "oneDNN primitives and own kernels for grouped ones; no Winograd.",
+    {"direct", "As custom, by oneDNN primitives and own kernels for grouped ones; no Winograd.",
      conv_block_custom<ConvolutionAlgorithm::kDirect>}};
 const Register<ConvBlockFn> registered_conv_block_winograd{
     conv_block_operator(),
-    {"winograd", "As direct, and 3x3 of stride 1 by Winograd's minimal filtering.",
+    {"winograd", "As direct, but 3x3 of stride 1 by Winograd's minimal filtering.",
      conv_block_custom<ConvolutionAlgorithm::kWinograd>}};
 
 }  // namespace harness::kernels

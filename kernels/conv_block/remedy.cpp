@@ -49,22 +49,40 @@ std::optional<Advice> chains(const PricedStep& step) {
                 .expected_seconds = seconds};
 }
 
-/// Grouped convolutions that no kernel of ours runs yet, as tasks for one that does.
-std::vector<ReplayTask> grouped_tasks(const ProfileTables& tables) {
-  std::vector<ReplayTask> grouped;
+/// Convolutions that no kernel of ours runs yet, as tasks for one that does.
+template <class Wanted>
+std::vector<ReplayTask> convolution_tasks(const ProfileTables& tables, const Wanted& wanted) {
+  std::vector<ReplayTask> tasks;
   for (ReplayTask& task : model_step(tables, 1).tasks) {
     if (task.library == "harness" || task.primitive.kind != "convolution") continue;
     const auto extents = ConvolutionExtents::parse(task.primitive.problem);
-    if (!extents || extents->of("g") <= 1) continue;
+    if (!extents || !wanted(*extents, task.primitive)) continue;
     task.library = "harness";
-    grouped.push_back(std::move(task));
+    tasks.push_back(std::move(task));
   }
-  return grouped;
+  return tasks;
 }
 
-std::optional<Advice> grouped(const PricedStep& step) {
+std::vector<ReplayTask> grouped_tasks(const ProfileTables& tables) {
+  return convolution_tasks(tables, [](const ConvolutionExtents& extents, const Primitive&) {
+    return extents.of("g") > 1;
+  });
+}
+
+/// Those that Winograd's kernels can compute.
+std::vector<ReplayTask> minimal_tasks(const ProfileTables& tables) {
+  return convolution_tasks(tables, [](const ConvolutionExtents& extents,
+                                      const Primitive& primitive) {
+    const auto is = [&](const char* name, std::int64_t value) { return extents.of(name) == value; };
+    const bool f32 = !primitive.tensors.empty() && primitive.tensors.front().type == "f32";
+    return f32 && is("g", 1) && is("kh", 3) && is("kw", 3) && is("sh", 1) && is("sw", 1) &&
+           is("dh", 0) && is("dw", 0);
+  });
+}
+
+std::optional<Advice> replayed(const PricedStep& step, const char* topic) {
   if (!step.recorded) return std::nullopt;
-  Advice advice{.topic = "grouped convolutions",
+  Advice advice{.topic = topic,
                 .finding = fmt::format("{} a step", format_quantity(*step.recorded, "s")),
                 .basis = "replays of the same shapes by kernels of this project"};
   if (step.replayed) {
@@ -72,6 +90,14 @@ std::optional<Advice> grouped(const PricedStep& step) {
     advice.expected_seconds = advice.primitive_seconds;
   }
   return advice;
+}
+
+std::optional<Advice> grouped(const PricedStep& step) {
+  return replayed(step, "grouped convolutions");
+}
+
+std::optional<Advice> minimal(const PricedStep& step) {
+  return replayed(step, "3x3 convolutions, by minimal filtering");
 }
 
 // The packed weights are kept for each state of the parameter; LibTorch packs them at each call,
@@ -109,6 +135,7 @@ std::optional<Advice> packing(const PricedStep& step) {
 const AdvisedChange kChange = {"conv-block", "custom"};
 const RegisterRemedy registered_chains({kChange, chains});
 const RegisterRemedy registered_grouped({kChange, grouped, grouped_tasks});
+const RegisterRemedy registered_minimal({kChange, minimal, minimal_tasks});
 const RegisterRemedy registered_packing({kChange, packing});
 
 }  // namespace

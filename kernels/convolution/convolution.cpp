@@ -2,13 +2,16 @@
 
 #include <ATen/ATen.h>
 
+#include <cstddef>
 #include <map>
 #include <mutex>
 #include <sstream>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 
 #include "kernels/convolution/kernel.hpp"
+#include "kernels/convolution/tuning.hpp"
 
 namespace harness::kernels {
 namespace {
@@ -16,7 +19,17 @@ namespace {
 constexpr ConvolutionPass kPasses[] = {ConvolutionPass::kForward, ConvolutionPass::kData,
                                        ConvolutionPass::kWeights};
 
-std::size_t index(ConvolutionPass pass) { return static_cast<std::size_t>(pass); }
+struct Found {
+  /// The last: of the tuning that it follows, else 0.
+  using Key = std::tuple<ConvolutionShape, ConvolutionAlgorithm, std::size_t>;
+  std::mutex mutex{};
+  std::map<Key, std::unique_ptr<Convolution>> convolutions{};
+};
+
+Found& all_found() {
+  static Found one;
+  return one;
+}
 
 }  // namespace
 
@@ -50,29 +63,54 @@ KernelFacts convolution_facts(const ConvolutionShape& s, const char* implementat
           width * (in + out) + 4 * weights};
 }
 
+std::map<ConvolutionChoice, std::int64_t> convolutions_run() {
+  std::map<ConvolutionChoice, std::int64_t> choices;
+  Found& found = all_found();
+  const std::lock_guard<std::mutex> lock(found.mutex);
+  for (const auto& [key, convolution] : found.convolutions) {
+    if (!convolution) continue;
+    const ConvolutionShape& shape = convolution->shape();
+    for (const ConvolutionPass pass : kPasses) {
+      const Convolution::OfPass& chosen = convolution->of(pass);
+      if (chosen.calls == 0) continue;
+      choices[{problem_of(shape), shape.type, pass, chosen.name,
+               chosen.kernel->implementation(pass), convolution_kernel(chosen.name).work}] +=
+          chosen.calls;
+    }
+  }
+  return choices;
+}
+
 Convolution* Convolution::find(const ConvolutionShape& shape, ConvolutionAlgorithm algorithm) {
-  using Key = std::pair<ConvolutionShape, ConvolutionAlgorithm>;
-  static std::mutex mutex;
-  static std::map<Key, std::unique_ptr<Convolution>> found;
-  const std::lock_guard<std::mutex> lock(mutex);
-  const auto [place, fresh] = found.try_emplace(Key{shape, algorithm});
+  const bool tuned = algorithm == ConvolutionAlgorithm::kTuned;
+  Found& found = all_found();
+  const std::lock_guard<std::mutex> lock(found.mutex);
+  const auto [place, fresh] =
+      found.convolutions.try_emplace({shape, algorithm, tuned ? tuning_generation() : 0});
   if (!fresh) return place->second.get();
   std::map<std::string, ConvolutionPasses> chosen;
   for (const ConvolutionPass pass : kPasses) {
-    chosen[choose_kernel(shape, pass, algorithm)].insert(pass);
+    chosen[tuned ? tuned_kernel(shape, pass) : choose_kernel(shape, pass, algorithm)].insert(pass);
   }
   std::unique_ptr<Convolution> made(new Convolution(shape));
   for (const auto& [name, passes] : chosen) {
     const std::shared_ptr<ConvolutionKernel> kernel = convolution_kernel(name).make(shape, passes);
     if (!kernel) return nullptr;
-    for (const ConvolutionPass pass : passes) made->kernels_.at(index(pass)) = kernel;
+    for (const ConvolutionPass pass : passes) {
+      made->of(pass).name = name;
+      made->of(pass).kernel = kernel;
+    }
   }
   place->second = std::move(made);
   return place->second.get();
 }
 
-ConvolutionKernel& Convolution::kernel(ConvolutionPass pass) const {
-  return *kernels_.at(index(pass));
+Convolution::OfPass& Convolution::of(ConvolutionPass pass) {
+  return passes_.at(static_cast<std::size_t>(pass));
+}
+
+const Convolution::OfPass& Convolution::of(ConvolutionPass pass) const {
+  return passes_.at(static_cast<std::size_t>(pass));
 }
 
 Convolution& Convolution::direct() {
@@ -83,37 +121,44 @@ Convolution& Convolution::direct() {
 
 at::Tensor Convolution::forward(const at::Tensor& input, const ConvolutionWeights& weights,
                                 const at::Tensor& bias, const at::Tensor& residual) {
-  at::Tensor output = kernel(ConvolutionPass::kForward).forward(input, weights, bias, residual);
-  return output.defined() ? output : direct().forward(input, weights, bias, residual);
+  OfPass& chosen = of(ConvolutionPass::kForward);
+  at::Tensor output = chosen.kernel->forward(input, weights, bias, residual);
+  if (!output.defined()) return direct().forward(input, weights, bias, residual);
+  ++chosen.calls;
+  return output;
 }
 
 bool Convolution::applies_mask() const {
-  return kernel(ConvolutionPass::kData).applies_mask() &&
-         kernel(ConvolutionPass::kWeights).applies_mask();
+  return of(ConvolutionPass::kData).kernel->applies_mask() &&
+         of(ConvolutionPass::kWeights).kernel->applies_mask();
 }
 
 at::Tensor Convolution::backward_data(const at::Tensor& grad_output, const at::Tensor& activated,
                                       const ConvolutionWeights& weights) {
-  at::Tensor gradient =
-      kernel(ConvolutionPass::kData).backward_data(grad_output, activated, weights);
-  if (gradient.defined()) return gradient;
-  const at::Tensor masked =
-      activated.defined() ? at::threshold_backward(grad_output, activated, 0) : grad_output;
-  return direct().backward_data(masked, {}, weights);
+  OfPass& chosen = of(ConvolutionPass::kData);
+  at::Tensor gradient = chosen.kernel->backward_data(grad_output, activated, weights);
+  if (!gradient.defined()) {
+    const at::Tensor masked =
+        activated.defined() ? at::threshold_backward(grad_output, activated, 0) : grad_output;
+    return direct().backward_data(masked, {}, weights);
+  }
+  ++chosen.calls;
+  return gradient;
 }
 
 at::Tensor Convolution::backward_weights(const at::Tensor& input, const at::Tensor& grad_output,
                                          const at::Tensor& activated,
                                          const ConvolutionWeights& weights,
                                          const at::Tensor& grad_bias) {
-  return kernel(ConvolutionPass::kWeights)
-      .backward_weights(input, grad_output, activated, weights, grad_bias);
+  OfPass& chosen = of(ConvolutionPass::kWeights);
+  ++chosen.calls;
+  return chosen.kernel->backward_weights(input, grad_output, activated, weights, grad_bias);
 }
 
 std::string Convolution::description() const {
   std::string text;
   for (const ConvolutionPass pass : kPasses) {
-    text += (text.empty() ? "" : ", ") + kernel(pass).implementation(pass);
+    text += (text.empty() ? "" : ", ") + of(pass).kernel->implementation(pass);
   }
   return text;
 }

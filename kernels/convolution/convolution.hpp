@@ -5,7 +5,10 @@
 #include <ATen/core/Tensor.h>
 
 #include <array>
+#include <atomic>
 #include <compare>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -49,10 +52,25 @@ enum class ConvolutionPass { kForward, kData, kWeights };  ///< both gradients b
 
 enum class ConvolutionAlgorithm {
   kDirect,
-  kWinograd  ///< where it can: 3x3, stride 1, float32; else direct
+  kWinograd,  ///< where it can: 3x3, stride 1, float32; else direct
+  kTuned      ///< as tuning.hpp has it, by a rule where no table knows the shape
 };
 
 class ConvolutionKernel;
+
+/// What computed a pass over a shape in this process.
+struct ConvolutionChoice {
+  std::string problem{};  ///< as problem_of() has it
+  at::ScalarType type = at::kFloat;
+  ConvolutionPass pass = ConvolutionPass::kForward;
+  std::string kernel{};          ///< as registered: "onednn"
+  std::string implementation{};  ///< "brgconv:avx512_core"
+  double work = 1;               ///< ConvolutionKernelInfo::work
+  auto operator<=>(const ConvolutionChoice&) const = default;
+};
+
+/// All that ran since the program began, and how often.
+std::map<ConvolutionChoice, std::int64_t> convolutions_run();
 
 class Convolution {
  public:
@@ -83,13 +101,21 @@ class Convolution {
   std::string description() const;
 
  private:
+  friend std::map<ConvolutionChoice, std::int64_t> convolutions_run();
+  struct OfPass {
+    std::string name{};
+    std::shared_ptr<ConvolutionKernel> kernel{};
+    std::atomic<std::int64_t> calls = 0;
+  };
+
   explicit Convolution(const ConvolutionShape& shape) : shape_(shape) {}
 
-  ConvolutionKernel& kernel(ConvolutionPass pass) const;
+  OfPass& of(ConvolutionPass pass);
+  const OfPass& of(ConvolutionPass pass) const;
   Convolution& direct();
 
   ConvolutionShape shape_;
-  std::array<std::shared_ptr<ConvolutionKernel>, 3> kernels_{};  ///< of the passes
+  std::array<OfPass, 3> passes_{};
 };
 
 /// The instruction set that oneDNN uses on this machine: "avx512_core_bf16".

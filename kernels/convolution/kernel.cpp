@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <map>
 #include <stdexcept>
 #include <utility>
@@ -22,10 +23,30 @@ at::Tensor channels_last(at::IntArrayRef sizes, at::ScalarType type) {
   throw std::logic_error(std::string("a kernel that was not made for ") + pass);
 }
 
-// The golden tolerances of the forward pass, 1e-6 of the logits, leave larger tiles little room;
-// those of the gradients, 2e-3, do.
+// The largest tile that is exact enough for the forward pass, and the fastest for gradients.
 const char* winograd_for(ConvolutionPass pass) {
   return pass == ConvolutionPass::kForward ? "winograd-2x2" : "winograd-4x4";
+}
+
+// Of shapes that no table knows. Few channels leave little to save beside the transforms, and small
+// maps little beside the weights'.
+bool winograd_pays(const ConvolutionShape& s, ConvolutionPass pass) {
+  constexpr int64_t kFewestChannels = 32;
+  const int64_t positions = s.batch * s.out_height() * s.out_width();
+  return std::min(s.in_channels, s.out_channels) >= kFewestChannels &&
+         positions >= (pass == ConvolutionPass::kWeights ? 400 : 100);
+}
+
+bool takes_winograd(const ConvolutionShape& shape, ConvolutionPass pass,
+                    ConvolutionAlgorithm algorithm) {
+  switch (algorithm) {
+    case ConvolutionAlgorithm::kDirect:
+      return false;
+    case ConvolutionAlgorithm::kWinograd:
+      return true;
+    default:
+      return winograd_pays(shape, pass);
+  }
 }
 
 }  // namespace
@@ -82,7 +103,7 @@ const ConvolutionKernelInfo& convolution_kernel(const std::string& name) {
 
 std::string choose_kernel(const ConvolutionShape& shape, ConvolutionPass pass,
                           ConvolutionAlgorithm algorithm) {
-  if (algorithm == ConvolutionAlgorithm::kWinograd) {
+  if (takes_winograd(shape, pass, algorithm)) {
     const char* const name = winograd_for(pass);
     if (convolution_kernel(name).computes(shape, pass)) return name;
   }

@@ -63,6 +63,10 @@ struct ConvolutionKernelInfo {
   /// For passes that it computes; null where the library has none after all.
   std::unique_ptr<ConvolutionKernel> (*make)(const ConvolutionShape& shape,
                                              const ConvolutionPasses& passes) = nullptr;
+  /// Whether a model keeps the golden tolerances with it in all its layers; null: always.
+  bool (*exact)(ConvolutionPass pass) = nullptr;
+  /// Of the multiplications that direct convolution needs, those it does (at edges some more).
+  double work = 1;
 };
 
 /// All that are registered, by name. oneDNN's, "onednn", is taken where none is preferred.
@@ -71,7 +75,7 @@ std::vector<const ConvolutionKernelInfo*> convolution_kernels();
 /// Throws std::invalid_argument for a name that is not registered.
 const ConvolutionKernelInfo& convolution_kernel(const std::string& name);
 
-/// The name of the kernel for each pass.
+/// The name of the kernel for a pass; for kTuned where no table knows the shape.
 std::string choose_kernel(const ConvolutionShape& shape, ConvolutionPass pass,
                           ConvolutionAlgorithm algorithm);
 

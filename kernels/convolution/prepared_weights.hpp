@@ -12,7 +12,14 @@ namespace harness::kernels {
 
 /// Which order: a layout of oneDNN's choice, or one of our own kernels'.
 struct WeightForm {
-  enum class Own { kNone, kGroupedForward, kGroupedData, kWinogradForward, kWinogradData };
+  enum class Own {
+    kNone,
+    kGroupedForward,
+    kGroupedData,
+    kWinogradForward,
+    kWinogradData,
+    kLibTorch
+  };
   dnnl::memory::desc onednn{};
   Own own = Own::kNone;
   int tile = 0;  ///< Winograd's

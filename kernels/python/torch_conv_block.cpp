@@ -81,7 +81,7 @@ std::array<c10::SymInt, 4> check_all(const at::Tensor& input, const at::Tensor& 
 
 /// Null where the machine has no convolution of that type (bf16 without AVX-512).
 Convolution* find(const ConvolutionShape& shape) {
-  Convolution* const found = Convolution::find(shape, ConvolutionAlgorithm::kDirect);
+  Convolution* const found = Convolution::find(shape, ConvolutionAlgorithm::kTuned);
   require(found != nullptr || shape.type != at::kFloat,
           "conv_block: oneDNN has no such convolution on this machine");
   return found;

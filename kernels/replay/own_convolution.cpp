@@ -7,16 +7,21 @@
 #include <utility>
 
 #include "kernels/convolution/kernel.hpp"
+#include "kernels/convolution/tuning.hpp"
 #include "kernels/replay/replay.hpp"
 
 namespace harness::kernels {
 namespace {
 
+/// What a pass stands in: a recorded step, whose weights are prepared elsewhere and whose ReLU
+/// masks its gradients, or nothing, where it prepares the weights each time.
+enum class Around { kStep, kNothing };
+
 class OwnConvolutionReplay final : public Replay {
  public:
   OwnConvolutionReplay(std::unique_ptr<ConvolutionKernel> convolution, ConvolutionPass pass,
-                       ReplayMemory& memory)
-      : convolution_(std::move(convolution)), pass_(pass), memory_(memory) {
+                       Around around, ReplayMemory& memory)
+      : convolution_(std::move(convolution)), pass_(pass), around_(around), memory_(memory) {
     const ConvolutionShape& s = convolution_->shape();
     memory_.check(static_cast<std::size_t>(4 * s.out_channels * s.in_channels / s.groups *
                                            s.kernel_height * s.kernel_width));
@@ -44,6 +49,7 @@ class OwnConvolutionReplay final : public Replay {
   }
 
   void run() override {
+    if (around_ == Around::kNothing) weights_.weight.unsafeGetTensorImpl()->bump_version();
     switch (pass_) {
       case ConvolutionPass::kForward:
         convolution_->forward(input_, weights_, bias_, {});
@@ -61,25 +67,29 @@ class OwnConvolutionReplay final : public Replay {
 
  private:
   // Where the kernel applies the ReLU's mask itself it reads a third activation.
-  at::Tensor mask() const { return convolution_->applies_mask() ? output_ : at::Tensor(); }
+  at::Tensor mask() const {
+    const bool masked = around_ == Around::kStep && convolution_->applies_mask();
+    return masked ? output_ : at::Tensor();
+  }
 
   std::unique_ptr<ConvolutionKernel> convolution_;
   ConvolutionPass pass_;
+  Around around_;
   ReplayMemory& memory_;
   ConvolutionWeights weights_{};
   at::Tensor bias_{};
   at::Tensor input_{}, output_{};  ///< of the next run
 };
 
-/// The kernel of that name, or where it was a library's the one of ours that is preferred to it.
+/// The kernel of that name, or where it was a library's what `custom` takes in its place.
 const ConvolutionKernelInfo* own_kernel(const std::string& implementation,
                                         const ConvolutionShape& shape, ConvolutionPass pass) {
   const std::string name = implementation.substr(0, implementation.find(':'));
   for (const ConvolutionKernelInfo* info : convolution_kernels()) {
     if (info->name == name && info->computes(shape, pass)) return info;
   }
-  const std::string chosen = choose_kernel(shape, pass, ConvolutionAlgorithm::kDirect);
-  return chosen == "onednn" ? nullptr : &convolution_kernel(chosen);
+  const std::string chosen = tuned_kernel(shape, pass);
+  return chosen == "onednn" || chosen == "libtorch" ? nullptr : &convolution_kernel(chosen);
 }
 
 }  // namespace
@@ -114,7 +124,17 @@ std::unique_ptr<Replay> make_own_convolution_replay(const PrimitiveForm& form, i
   const ConvolutionKernelInfo* const kernel = own_kernel(form.implementation, shape, pass);
   if (kernel == nullptr) throw std::invalid_argument("no kernel of ours for this shape here");
   std::unique_ptr<ConvolutionKernel> convolution = kernel->make(shape, {pass});
-  return std::make_unique<OwnConvolutionReplay>(std::move(convolution), pass, memory);
+  return std::make_unique<OwnConvolutionReplay>(std::move(convolution), pass, Around::kStep,
+                                                memory);
+}
+
+std::unique_ptr<Replay> make_candidate_replay(const std::string& kernel,
+                                              const ConvolutionShape& shape, ConvolutionPass pass,
+                                              ReplayMemory& memory) {
+  std::unique_ptr<ConvolutionKernel> convolution = convolution_kernel(kernel).make(shape, {pass});
+  if (!convolution) throw std::invalid_argument(kernel + " cannot compute it here");
+  return std::make_unique<OwnConvolutionReplay>(std::move(convolution), pass, Around::kNothing,
+                                                memory);
 }
 
 }  // namespace harness::kernels

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/convolution/convolution.hpp"
+
 namespace harness::kernels {
 
 struct TensorForm {
@@ -77,5 +79,11 @@ std::unique_ptr<Replay> make_onednn_replay(const PrimitiveForm& form, ReplayMemo
 /// machine or shape has none.
 std::unique_ptr<Replay> make_own_convolution_replay(const PrimitiveForm& form, int threads,
                                                     ReplayMemory& memory);
+
+/// By the kernel of that name, for comparison with others: it prepares weights at each run, as
+/// behind an optimiser's step. Throws std::invalid_argument where it cannot compute the shape.
+std::unique_ptr<Replay> make_candidate_replay(const std::string& kernel,
+                                              const ConvolutionShape& shape, ConvolutionPass pass,
+                                              ReplayMemory& memory);
 
 }  // namespace harness::kernels

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "harness/base/files.hpp"
+#include "tests/added/run_added.hpp"
 #include "tests/support/files_of_runs.hpp"
 #include "tests/support/process.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -16,12 +17,6 @@ namespace fs = std::filesystem;
 namespace {
 
 const std::string kRules = HARNESS_SOURCE_DIR "/tests/added/stub-train.json";
-
-/// By the program that has what this folder adds.
-Outcome run_added(const std::vector<std::string>& arguments) {
-  const fs::path program = fs::path(harness_program()).parent_path() / "harness_added";
-  return Process(arguments, {}, {}, program.string()).wait();
-}
 
 std::string result_in(const fs::path& folder) {
   const std::vector<fs::path> files = files_ending(folder, ".json");

@@ -2,11 +2,13 @@
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <optional>
 #include <string>
 
 #include "kernels/conv_block/conv_block.hpp"
+#include "kernels/convolution/tuning.hpp"
 #include "kernels/runtime/allocator.hpp"
 #include "kernels/runtime/autocast.hpp"
 #include "kernels/runtime/threads.hpp"
@@ -220,6 +222,24 @@ std::vector<Case> cases() {
   };
 }
 
+kernels::ConvolutionShape shape_of(const Case& c) {
+  return {.batch = c.batch,
+          .in_channels = c.in,
+          .in_height = c.height,
+          .in_width = c.width,
+          .out_channels = c.out,
+          .kernel_height = c.kernel,
+          .kernel_width = c.kernel,
+          .stride = c.stride,
+          .padding = c.padding,
+          .groups = c.groups,
+          .bias = c.bias || c.norm,
+          .bias_gradient = c.bias,
+          .relu = c.relu,
+          .residual = c.residual,
+          .threads = kernels::threads()};
+}
+
 }  // namespace
 
 TEST_CASE("conv-block: values and gradients against double precision", "[conv-block]") {
@@ -239,6 +259,35 @@ TEST_CASE("conv-block in bf16 errs no more than eager bf16 does", "[conv-block]"
     CHECK(reference < 0.02);
     CHECK(custom < std::max(0.008, 1.5 * reference));
   }
+}
+
+TEST_CASE("conv-block=custom takes the kernel that a table names, and each is exact",
+          "[conv-block]") {
+  using kernels::ConvolutionPass;
+  for (const Case& c : cases()) {
+    if (c.bias && c.norm) continue;  // the reference's
+    const kernels::ConvolutionShape shape = shape_of(c);
+    for (const ConvolutionPass pass :
+         {ConvolutionPass::kForward, ConvolutionPass::kData, ConvolutionPass::kWeights}) {
+      for (const std::string& kernel : kernels::convolution_candidates(shape, pass)) {
+        kernels::use_tuning({{problem_of(shape), at::kFloat, pass, shape.threads, kernel}});
+        INFO(c.name << ", " << kernel << " in pass " << static_cast<int>(pass));
+        CHECK(worst_error("custom", c) < 2e-5);
+        const auto ran = kernels::convolutions_run();
+        CHECK(std::any_of(ran.begin(), ran.end(), [&](const auto& one) {
+          const kernels::ConvolutionChoice& choice = one.first;
+          return choice.problem == problem_of(shape) && choice.pass == pass &&
+                 choice.kernel == kernel;
+        }));
+      }
+    }
+  }
+  CHECK_THROWS_WITH(kernels::use_tuning({{"", at::kFloat, ConvolutionPass::kForward, 1, "fft"}}),
+                    Catch::Contains("'fft'"));
+  CHECK_THROWS_WITH(
+      kernels::use_tuning({{"", at::kFloat, ConvolutionPass::kForward, 1, "winograd-4x4"}}),
+      Catch::Contains("not exact enough"));
+  kernels::use_tuning({});
 }
 
 TEST_CASE("conv-block takes any memory layout", "[conv-block]") {

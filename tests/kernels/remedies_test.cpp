@@ -20,12 +20,19 @@ AdviceFacts facts_with(const std::string& setting) {
   return made;
 }
 
-/// The one remedy that replays something.
-OfferedRemedy& replayed(AdviceFacts& facts) {
+/// The first remedy that replays something of such a step.
+OfferedRemedy& replayed(AdviceFacts& facts, const ProfileTables& tables) {
   for (OfferedRemedy& offered : facts.remedies) {
-    if (offered.remedy.replays) return offered;
+    if (offered.remedy.replays && !offered.remedy.replays(tables).empty()) return offered;
   }
-  throw std::logic_error("no remedy replays anything");
+  throw std::logic_error("no remedy replays anything of it");
+}
+
+/// One that has nothing but a grouped convolution.
+ProfileTables grouped_step() {
+  ProfileTables made = ten_second_step();
+  made.primitives = {primitive_row("convolution", "g8mb1_ic64oc64_ih4oh4kh3sh1dh0ph1", 0, 1)};
+  return made;
 }
 
 }  // namespace
@@ -69,15 +76,16 @@ TEST_CASE("reasons for one change count together", "[advice]") {
   made.primitives.push_back(packing);
   AdviceFacts known = facts_with("conv-block");
   CHECK(advise(made, known).empty());
-  replayed(known).recorded_seconds = 1;
-  replayed(known).replayed_seconds = 0.96;
+  OfferedRemedy& grouped = replayed(known, grouped_step());
+  grouped.recorded_seconds = 1;
+  grouped.replayed_seconds = 0.96;
   const auto all = advise(made, known);
   REQUIRE(all.size() == 3);
   CHECK(expected_gain(all, "frozen norm and ReLU chains") == Approx(0.05));
   CHECK(expected_gain(all, "grouped convolutions") == Approx(0.04));
   CHECK(expected_gain(all, "reorders") == Approx(0.04));
   // A gain that is not known is said as well.
-  replayed(known).replayed_seconds.reset();
+  grouped.replayed_seconds.reset();
   CHECK(expected_gain(advise(made, known), "grouped convolutions") == -2);
 }
 
@@ -110,8 +118,36 @@ TEST_CASE("grouped convolutions become tasks for kernels of ours", "[advice]") {
       primitive_row("convolution", "g8mb1_ic64oc64_ih9oh9kh3sh1dh0ph1", 0, 1));
   made.primitives.back().library = "harness";
   AdviceFacts known = facts_with("conv-block");
-  const auto tasks = replayed(known).remedy.replays(made);
+  const auto tasks = replayed(known, grouped_step()).remedy.replays(made);
   REQUIRE(tasks.size() == 1);
   CHECK(tasks[0].library == "harness");
   CHECK(tasks[0].primitive.problem == "g8mb1_ic64oc64_ih4oh4kh3sh1dh0ph1");
+}
+
+TEST_CASE("3x3 convolutions of stride 1 in fp32 are replayed by minimal filtering", "[advice]") {
+  ProfileTables made = ten_second_step();
+  const TensorLayout f32{"src", "f32", "acdb", false};
+  made.primitives.front().primitive.tensors = {f32};
+  for (const char* problem : {"mb1_ic8oc8_ih4oh4kh1sh1dh0ph0", "mb1_ic8oc8_ih4oh2kh3sh2dh0ph1",
+                              "mb1_ic8oc8_ih4oh2kh3sh1dh1ph1", "g2mb1_ic8oc8_ih4oh4kh3sh1dh0ph1"}) {
+    made.primitives.push_back(primitive_row("convolution", problem, 0, 1));
+    made.primitives.back().primitive.tensors = {f32};
+  }
+  made.primitives.push_back(primitive_row("convolution", "mb1_ic9oc9_ih4oh4kh3sh1dh0ph1", 0, 1));
+  made.primitives.back().primitive.tensors = {{"src", "bf16", "acdb", false}};
+  AdviceFacts known = facts_with("conv-block");
+  std::size_t found = 0;
+  for (OfferedRemedy& offered : known.remedies) {
+    if (!offered.remedy.replays || !offered.remedy.replays(grouped_step()).empty()) continue;
+    const auto tasks = offered.remedy.replays(made);
+    REQUIRE(tasks.size() == 1);
+    CHECK(tasks[0].library == "harness");
+    CHECK(tasks[0].primitive.problem == "mb1_ic8oc8_ih4oh4kh3sh1dh0ph1");
+    offered.recorded_seconds = 6;
+    offered.replayed_seconds = 2.5;
+    ++found;
+  }
+  REQUIRE(found == 1);
+  CHECK(expected_gain(advise(made, known), "3x3 convolutions, by minimal filtering") ==
+        Approx(3.5));
 }

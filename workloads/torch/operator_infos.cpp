@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/convolution/convolution.hpp"
 #include "kernels/registry.hpp"
 
 namespace harness::workloads {
@@ -15,8 +16,9 @@ std::vector<OperatorInfo> operator_infos(const std::vector<std::string>& names) 
     }
     OperatorInfo info{entry->name(), entry->summary(), {}};
     for (const kernels::ImplementationSummary& item : entry->implementations()) {
-      info.implementations.push_back(
-          {item.name, item.summary, item.support.ok ? "" : item.support.reason});
+      info.implementations.push_back({item.name, item.summary,
+                                      item.support.ok ? "" : item.support.reason,
+                                      item.tuned ? kernels::onednn_instruction_set() : ""});
     }
     infos.push_back(std::move(info));
   }

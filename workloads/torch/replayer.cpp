@@ -34,8 +34,7 @@ class TorchReplayer final : public Replayer {
   std::unique_ptr<PreparedPrimitive> prepare(const Primitive& primitive,
                                              const std::string& library) override {
     try {
-      return std::make_unique<Prepared>(
-          kernels::make_replay(primitive, library == "harness", threads_, memory_));
+      return as_prepared(kernels::make_replay(primitive, library == "harness", threads_, memory_));
     } catch (const std::exception& error) {
       throw Error(primitive.kind + " " + primitive.problem, reason(error));
     }
@@ -51,6 +50,10 @@ class TorchReplayer final : public Replayer {
 };
 
 }  // namespace
+
+std::unique_ptr<PreparedPrimitive> as_prepared(std::unique_ptr<kernels::Replay> replay) {
+  return std::make_unique<Prepared>(std::move(replay));
+}
 
 std::unique_ptr<Replayer> make_replayer(int threads, const ReplaySizes& sizes) {
   return std::make_unique<TorchReplayer>(threads, sizes);

@@ -7,6 +7,7 @@
 #include "kernels/runtime/versions.hpp"
 #include "workloads/torch/replayer.hpp"
 #include "workloads/torch/step_recorder.hpp"
+#include "workloads/torch/tuning.hpp"
 
 namespace harness::workloads {
 
@@ -14,6 +15,7 @@ void TorchWorkload::prepare(const WorkloadContext& context) {
   context_ = &context;
   kernels::use_allocator(context.allocator);
   kernels::set_threads(context.threads);
+  use_tuning(context.tuning);
   kernels::reset_peak_memory();
   build();
   kernels::reset_peak_memory();
@@ -21,6 +23,7 @@ void TorchWorkload::prepare(const WorkloadContext& context) {
 
 WorkloadFacts TorchWorkload::facts() const {
   WorkloadFacts facts = facts_of_model();
+  facts.choices = kernel_choices();
   facts.software = kernels::library_versions();
   facts.software["threads"] = std::to_string(kernels::threads());
   return facts;
@@ -38,7 +41,12 @@ std::unique_ptr<Replayer> TorchWorkload::replayer(const WorkloadContext& context
                                                   const ReplaySizes& sizes) {
   kernels::use_allocator(context.allocator);
   kernels::set_threads(context.threads);
+  use_tuning(context.tuning);
   return make_replayer(context.threads, sizes);
+}
+
+std::unique_ptr<KernelCandidates> TorchWorkload::candidates(const ReplaySizes& sizes) {
+  return make_candidates(sizes);
 }
 
 Check relative_error(const std::string& name, const at::Tensor& actual, const at::Tensor& expected,

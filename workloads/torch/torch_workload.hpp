@@ -8,7 +8,7 @@
 
 namespace harness::workloads {
 
-class TorchWorkload : public Workload, public Recordable, public Replayable {
+class TorchWorkload : public Workload, public Recordable, public Replayable, public Tunable {
  public:
   void prepare(const WorkloadContext& context) final;
   WorkloadFacts facts() const final;
@@ -16,6 +16,7 @@ class TorchWorkload : public Workload, public Recordable, public Replayable {
   std::unique_ptr<StepRecorder> recorder(const WorkloadContext& context) final;
   std::unique_ptr<Replayer> replayer(const WorkloadContext& context,
                                      const ReplaySizes& sizes) final;
+  std::unique_ptr<KernelCandidates> candidates(const ReplaySizes& sizes) final;
 
  protected:
   /// Builds model, data in memory and optimiser, with the allocator and the threads of the context.

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "harness/base/text.hpp"
+#include "harness/report/common_text.hpp"
 #include "harness/report/page/html_facts.hpp"
 #include "harness/report/page/html_plots.hpp"
 #include "harness/report/report_lines.hpp"
@@ -80,9 +81,7 @@ void add_measured(std::vector<PageFact>& facts, const Result& run) {
       facts.push_back({"least traffic per step", format_quantity(cost.cost.step_bytes, "B")});
     }
     if (cost.achieved_flops_per_second) {
-      const std::string share =
-          cost.utilisation ? fmt::format(", {:.1f} % of the measured peak", 100 * *cost.utilisation)
-                           : "";
+      const std::string share = cost.utilisation ? ", " + achieved_text(cost) : "";
       facts.push_back(
           {"achieved", format_quantity(*cost.achieved_flops_per_second, "FLOP/s") + share});
     }

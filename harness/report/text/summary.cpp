@@ -95,9 +95,7 @@ void add_machine(std::string& text, const Result& result) {
     if (cost.achieved_flops_per_second) {
       text += wrap(fmt::format("{:<26} {:>16}  {}", "achieved",
                                format_quantity(*cost.achieved_flops_per_second, "FLOP/s"),
-                               cost.utilisation ? fmt::format("{:.1f} % of the measured peak",
-                                                              100 * *cost.utilisation)
-                                                : printable(cost.reason)),
+                               achieved_text(cost)),
                    kColumns, 45) +
               "\n";
     }
