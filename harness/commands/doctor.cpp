@@ -3,10 +3,22 @@
 #include "harness/cli/options.hpp"
 #include "harness/cli/output.hpp"
 #include "harness/commands/command.hpp"
+#include "harness/measure/peak_schedule.hpp"
+#include "harness/system/affinity.hpp"
 #include "harness/system/capture.hpp"
 #include "harness/system/environment.hpp"
 
 namespace harness {
+namespace {
+
+/// A few bursts, half a second.
+std::vector<Peak> measured_peaks() {
+  PeakSchedule peaks(usable_cpus().physical_cores);
+  peaks.after_step(0);
+  return peaks.finish();
+}
+
+}  // namespace
 
 ExitCode doctor_command(const Arguments& arguments) {
   Options options("doctor", "Checks this machine and says what to change before measuring.",
@@ -17,7 +29,8 @@ ExitCode doctor_command(const Arguments& arguments) {
   if (!options.parse(arguments)) return ExitCode::kOk;
   const nlohmann::json system = capture_system();
   const nlohmann::json environment = capture_environment();
-  const std::vector<Finding> findings = diagnose(system, environment);
+  std::vector<Finding> findings = diagnose(system, environment);
+  findings.push_back(judge_bf16(measured_peaks()));
   if (options.flag("json")) {
     print_json({{"findings", to_json(findings)}, {"system", system}, {"environment", environment}});
   } else {

@@ -19,6 +19,7 @@
 #include "harness/stats/stats.hpp"
 #include "harness/system/affinity.hpp"
 #include "harness/system/capture.hpp"
+#include "harness/system/doctor.hpp"
 #include "harness/system/environment.hpp"
 #include "harness/system/hardware_counters.hpp"
 #include "harness/system/interrupt.hpp"
@@ -103,6 +104,12 @@ void remark_on_missing_quality(Result& result) {
       "no {} was found after epoch {}{}: such an epoch cannot reach the target; look at the losses",
       result.quality->quality.metric, join(epochs, ", "),
       more > 0 ? fmt::format(" and {} more", more) : ""));
+}
+
+void remark_on_slow_bf16(Result& result, const std::string& precision) {
+  const Finding finding = judge_bf16(result.peaks);
+  if (precision != "bf16" || finding.how.empty()) return;
+  result.status.recommendations.push_back(finding.what + ": " + finding.how);
 }
 
 bool ran_to_its_end(const RunRecord& record) {
@@ -270,6 +277,7 @@ Result measure(RunPlan& plan, const MeasureTask& task) {
     result.quality = report_quality(*record.quality, plan.quality_target, record.steps);
   judge(result, plan, record, task.recording != nullptr);
   remark_on_missing_quality(result);
+  remark_on_slow_bf16(result, plan.context.precision);
   return result;
 }
 

@@ -10,6 +10,7 @@
 #include "harness/base/text.hpp"
 #include "harness/check/checked_file.hpp"
 #include "harness/system/affinity.hpp"
+#include "harness/system/doctor.hpp"
 
 namespace harness {
 namespace {
@@ -63,6 +64,8 @@ void note_doubts(const Profile& profile, std::vector<std::string>& notes) {
   if (status.mistrusted) {
     notes.push_back("the profile is mistrusted: the machine was not fit to measure on");
   }
+  const Finding bf16 = judge_bf16(profile.peaks);
+  if (!bf16.how.empty()) notes.push_back(bf16.what + ": " + bf16.how);
 }
 
 void note_slowdown(double slowdown, std::vector<std::string>& notes) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "harness/base/text.hpp"
@@ -268,6 +270,32 @@ std::vector<Finding> diagnose(const nlohmann::json& system, const nlohmann::json
   judge_past_throttling(state, findings);
   judge_platform(machine, findings);
   return findings;
+}
+
+Finding judge_bf16(const std::vector<Peak>& peaks) {
+  const std::optional<double> fp32 = peak_of(peaks, "fma.fp32");
+  const std::optional<double> bf16 = peak_of(peaks, "fma.bf16");
+  Finding finding{.id = "bf16"};
+  if (!fp32 || !bf16) {
+    finding.severity = Severity::kNote;
+    finding.what = "no peak in bf16 to compare with fp32";
+    for (const Peak& peak : peaks) {
+      if (peak.tag == "fma.bf16" && !peak.reason.empty()) finding.what += ": " + peak.reason;
+    }
+    return finding;
+  }
+  const std::string both = format_quantity(*bf16, "FLOP/s") + " in bf16, " +
+                           format_quantity(*fp32, "FLOP/s") + " in fp32";
+  if (*bf16 >= *fp32) {
+    finding.what =
+        fmt::format("bf16 multiplies {:.1f} times as fast as fp32: {}", *bf16 / *fp32, both);
+    return finding;
+  }
+  finding.severity = Severity::kNote;
+  finding.what = "bf16 is slower than fp32 on this machine: " + both;
+  finding.why = "a step in bf16 reads less memory, but multiplies longer";
+  finding.how = "measure in fp32 (--precision fp32) before believing in bf16";
+  return finding;
 }
 
 std::string slow_build(const nlohmann::json& system) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/types.hpp"
+
 namespace harness {
 
 enum class Severity {
@@ -29,6 +31,9 @@ struct Finding {
 /// Judges capture_system() and capture_environment(). Fields that are null, absent or of another
 /// type are reported as unknown or passed over, never an error. Always in the same order.
 std::vector<Finding> diagnose(const nlohmann::json& system, const nlohmann::json& environment);
+
+/// Whether bf16 is worth asking for: by measured peaks, "fma.fp32" and "fma.bf16" among them.
+Finding judge_bf16(const std::vector<Peak>& peaks);
 
 /// Why a build is too slow for its times to mean anything (a debug build, sanitizers), empty for a
 /// build that is good to be measured. Of capture_system().

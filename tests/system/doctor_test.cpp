@@ -205,6 +205,25 @@ TEST_CASE("facts of any shape are judged without harm", "[doctor]") {
   }
 }
 
+TEST_CASE("whether bf16 is worth asking for is told by the peaks", "[doctor]") {
+  const auto peak = [](const char* tag, double value) {
+    return Peak{tag, "FLOP/s", "AVX", 2, {value}, Interval{value, {}, {}}, "", value};
+  };
+  const Finding faster = judge_bf16({peak("fma.fp32", 2e11), peak("fma.bf16", 4e11)});
+  CHECK(faster.severity == Severity::kOk);
+  CHECK_THAT(faster.what, Catch::Contains("2.0 times as fast"));
+  const Finding slower = judge_bf16({peak("fma.fp32", 2e11), peak("fma.bf16", 1e11)});
+  CHECK(slower.severity == Severity::kNote);
+  CHECK_THAT(slower.what, Catch::Contains("slower than fp32"));
+  CHECK_FALSE(slower.how.empty());
+  Peak none = peak("fma.bf16", 1);
+  none.value.reset();
+  none.reason = "no such instruction";
+  const Finding unknown = judge_bf16({peak("fma.fp32", 2e11), none});
+  CHECK_THAT(unknown.what, Catch::Contains("no such instruction"));
+  CHECK(unknown.how.empty());
+}
+
 TEST_CASE("findings as text and as JSON", "[doctor]") {
   json system = quiet_system();
   system["cpu"]["governor"] = "powersave";
