@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "harness/base/problem.hpp"
@@ -74,9 +75,9 @@ std::vector<ReplayTask> minimal_tasks(const ProfileTables& tables) {
   return convolution_tasks(tables, [](const ConvolutionExtents& extents,
                                       const Primitive& primitive) {
     const auto is = [&](const char* name, std::int64_t value) { return extents.of(name) == value; };
-    const bool f32 = !primitive.tensors.empty() && primitive.tensors.front().type == "f32";
-    return f32 && is("g", 1) && is("kh", 3) && is("kw", 3) && is("sh", 1) && is("sw", 1) &&
-           is("dh", 0) && is("dw", 0);
+    const std::string type = primitive.tensors.empty() ? "" : primitive.tensors.front().type;
+    return (type == "f32" || type == "bf16") && is("g", 1) && is("kh", 3) && is("kw", 3) &&
+           is("sh", 1) && is("sw", 1) && is("dh", 0) && is("dw", 0);
   });
 }
 

@@ -52,7 +52,7 @@ enum class ConvolutionPass { kForward, kData, kWeights };  ///< both gradients b
 
 enum class ConvolutionAlgorithm {
   kDirect,
-  kWinograd,  ///< where it can: 3x3, stride 1, float32; else direct
+  kWinograd,  ///< where it can: 3x3 of stride 1; else direct
   kTuned      ///< as tuning.hpp has it, by a rule where no table knows the shape
 };
 

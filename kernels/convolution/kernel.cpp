@@ -23,15 +23,19 @@ at::Tensor channels_last(at::IntArrayRef sizes, at::ScalarType type) {
   throw std::logic_error(std::string("a kernel that was not made for ") + pass);
 }
 
-// The largest tile that is exact enough for the forward pass, and the fastest for gradients.
-const char* winograd_for(ConvolutionPass pass) {
-  return pass == ConvolutionPass::kForward ? "winograd-2x2" : "winograd-4x4";
+// The fastest tile that is exact enough.
+const char* winograd_for(const ConvolutionShape& shape, ConvolutionPass pass) {
+  return pass == ConvolutionPass::kForward && shape.type == at::kFloat ? "winograd-2x2"
+                                                                       : "winograd-4x4";
 }
 
 // Of shapes that no table knows. Few channels leave little to save beside the transforms, and small
-// maps little beside the weights'.
+// maps little beside the weights'. Products in float32 do not reach what tiles of registers (AMX)
+// do in bf16.
 bool winograd_pays(const ConvolutionShape& s, ConvolutionPass pass) {
   constexpr int64_t kFewestChannels = 32;
+  if (s.type == at::kBFloat16 && onednn_instruction_set().find("amx") != std::string::npos)
+    return false;
   const int64_t positions = s.batch * s.out_height() * s.out_width();
   return std::min(s.in_channels, s.out_channels) >= kFewestChannels &&
          positions >= (pass == ConvolutionPass::kWeights ? 400 : 100);
@@ -104,7 +108,7 @@ const ConvolutionKernelInfo& convolution_kernel(const std::string& name) {
 std::string choose_kernel(const ConvolutionShape& shape, ConvolutionPass pass,
                           ConvolutionAlgorithm algorithm) {
   if (takes_winograd(shape, pass, algorithm)) {
-    const char* const name = winograd_for(pass);
+    const char* const name = winograd_for(shape, pass);
     if (convolution_kernel(name).computes(shape, pass)) return name;
   }
   for (const ConvolutionKernelInfo* info : convolution_kernels()) {

@@ -63,8 +63,9 @@ struct ConvolutionKernelInfo {
   /// For passes that it computes; null where the library has none after all.
   std::unique_ptr<ConvolutionKernel> (*make)(const ConvolutionShape& shape,
                                              const ConvolutionPasses& passes) = nullptr;
-  /// Whether a model keeps the golden tolerances with it in all its layers; null: always.
-  bool (*exact)(ConvolutionPass pass) = nullptr;
+  /// Whether a model of such activations keeps the golden tolerances with it in all its layers;
+  /// null: always.
+  bool (*exact)(ConvolutionPass pass, at::ScalarType type) = nullptr;
   /// Of the multiplications that direct convolution needs, those it does (at edges some more).
   double work = 1;
 };

@@ -255,6 +255,8 @@ std::string onednn_instruction_set() {
       return "avx512_core_fp16";
     case dnnl::cpu_isa::avx512_core_amx:
       return "avx512_core_amx";
+    case dnnl::cpu_isa::avx512_core_amx_fp16:
+      return "avx512_core_amx_fp16";
     default:
       return "default";
   }

@@ -24,8 +24,8 @@ Tuning& tuning() {
   return one;
 }
 
-bool exact_enough(const ConvolutionKernelInfo& info, ConvolutionPass pass) {
-  return info.exact == nullptr || info.exact(pass);
+bool exact_enough(const ConvolutionKernelInfo& info, ConvolutionPass pass, at::ScalarType type) {
+  return info.exact == nullptr || info.exact(pass, type);
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ void use_tuning(const std::vector<TunedConvolution>& lines) {
   std::map<Key, std::string> kernels;
   for (const TunedConvolution& line : lines) {
     const std::string where = "'" + line.kernel + "' for " + line.problem;
-    if (!exact_enough(convolution_kernel(line.kernel), line.pass)) {
+    if (!exact_enough(convolution_kernel(line.kernel), line.pass, line.type)) {
       throw std::invalid_argument(where + " is not exact enough for that pass");
     }
     const Key key{line.problem, line.type, line.pass, line.threads};
@@ -73,7 +73,9 @@ std::vector<std::string> convolution_candidates(const ConvolutionShape& shape,
                                                 ConvolutionPass pass) {
   std::vector<std::string> names;
   for (const ConvolutionKernelInfo* info : convolution_kernels()) {
-    if (exact_enough(*info, pass) && info->computes(shape, pass)) names.push_back(info->name);
+    if (exact_enough(*info, pass, shape.type) && info->computes(shape, pass)) {
+      names.push_back(info->name);
+    }
   }
   return names;
 }

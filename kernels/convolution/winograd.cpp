@@ -29,7 +29,7 @@ class Pass {
         packed_(packed),
         output_(output),
         plan_(shape),
-        kernels_(winograd::kernels_of(shape.tile)),
+        kernels_(winograd::kernels_of(shape)),
         zeros_(workspace),
         inputs_(zeros_ + plan_.zeros(shape)),
         products_(inputs_ + (plan_.shared ? plan_.blocks : plan_.threads) * plan_.input_floats()) {
@@ -150,7 +150,8 @@ WinogradShape WinogradShape::of_gradient_by_data() const {
           .in_height = out_height(),
           .in_width = out_width(),
           .padding = 2 - padding,
-          .tile = tile};
+          .tile = tile,
+          .bf16 = bf16};
 }
 
 std::size_t winograd_packed_count(const WinogradShape& shape) {
@@ -163,7 +164,7 @@ std::size_t winograd_packed_count(const WinogradShape& shape) {
 bool winograd_pack(const WinogradShape& shape, const WinogradWeights& weights, bool by_data,
                    float* packed) {
   const Plan plan(shape);
-  const Kernels& kernels = winograd::kernels_of(shape.tile);
+  const Kernels& kernels = winograd::kernels_of(shape);
   bool finite = true;
 #pragma omp parallel for schedule(dynamic, 1) reduction(&& : finite)
   for (Int piece = 0; piece < plan.panels * plan.parts; ++piece) {

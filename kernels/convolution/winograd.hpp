@@ -1,6 +1,7 @@
 // 3x3 convolutions of stride 1 by Winograd's minimal filtering, F(m x m, 3 x 3): an output tile of
-// m x m takes (m + 2)^2 multiplications instead of 9 m^2. Float32, activations channels_last and
-// dense. Source: Lavin and Gray, arXiv 1509.09308; matrices: winograd_matrices.hpp.
+// m x m takes (m + 2)^2 multiplications instead of 9 m^2. Activations are channels_last and dense,
+// float32 or bf16; all arithmetic is float32. Source: Lavin and Gray, arXiv 1509.09308; matrices:
+// winograd_matrices.hpp.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +14,7 @@ struct WinogradShape {
   std::int64_t in_height = 1, in_width = 1;
   std::int64_t padding = 1;  ///< 0, 1 or 2
   int tile = 4;              ///< outputs of a tile in each direction: 2, 4 or 6
+  bool bf16 = false;         ///< activations, each a float's upper 16 bits, else float32
 
   std::int64_t out_height() const { return in_height + 2 * padding - 2; }
   std::int64_t out_width() const { return in_width + 2 * padding - 2; }
@@ -21,17 +23,17 @@ struct WinogradShape {
   WinogradShape of_gradient_by_data() const;
 };
 
-/// An activation; where `activated`, the output behind a ReLU, is not above 0 its values count as
-/// 0 (null: everywhere they count).
+/// An activation of the shape's type; where `activated`, the output behind a ReLU, is not above 0
+/// its values count as 0 (null: everywhere they count).
 struct WinogradSource {
-  const float* values = nullptr;
-  const float* activated = nullptr;
+  const void* values = nullptr;
+  const void* activated = nullptr;
 };
 
 struct WinogradTarget {
-  float* values = nullptr;
-  const float* bias = nullptr;      ///< (O), or null
-  const float* residual = nullptr;  ///< like the output, added before the ReLU, or null
+  void* values = nullptr;          ///< of the shape's type, bf16 rounded to nearest even
+  const float* bias = nullptr;     ///< (O), or null
+  const void* residual = nullptr;  ///< like the output, added before the ReLU, or null
   bool relu = false;
 };
 
@@ -60,7 +62,7 @@ void winograd_convolve(const WinogradShape& shape, const WinogradSource& input, 
 
 /// Gradient by the weights (O, kh, kw, C), times `scale` (O; may be null), and by the bias (O), if
 /// that is not null. The same bits for any number of threads.
-void winograd_backward_weights(const WinogradShape& shape, const float* input,
+void winograd_backward_weights(const WinogradShape& shape, const void* input,
                                const WinogradSource& grad_output, const float* scale,
                                float* grad_weights, float* grad_bias, float* workspace);
 

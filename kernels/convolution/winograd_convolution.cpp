@@ -13,6 +13,10 @@
 namespace harness::kernels {
 namespace {
 
+const void* values_or_null(const at::Tensor& tensor) {
+  return tensor.defined() ? tensor.const_data_ptr() : nullptr;
+}
+
 at::Tensor floats(std::size_t count) {
   return at::empty({static_cast<int64_t>(count)}, at::kFloat);
 }
@@ -28,7 +32,8 @@ class WinogradConvolution final : public ConvolutionKernel {
                        .in_height = shape.in_height,
                        .in_width = shape.in_width,
                        .padding = shape.padding,
-                       .tile = tile},
+                       .tile = tile,
+                       .bf16 = shape.type == at::kBFloat16},
         data_(shape_of_pass_.of_gradient_by_data()) {}
 
   at::Tensor forward(const at::Tensor& input, const ConvolutionWeights& weights,
@@ -40,8 +45,8 @@ class WinogradConvolution final : public ConvolutionKernel {
     const Stage stage("convolution");
     const KernelScope scope("winograd.forward", [&] { return facts("forward_training"); });
     winograd_convolve(
-        shape_of_pass_, {input.const_data_ptr<float>()}, packed.const_data_ptr<float>(),
-        {output.data_ptr<float>(), floats_or_null(bias), floats_or_null(residual), shape().relu},
+        shape_of_pass_, {input.const_data_ptr()}, packed.const_data_ptr<float>(),
+        {output.data_ptr(), floats_or_null(bias), values_or_null(residual), shape().relu},
         workspace.data_ptr<float>());
     return output;
   }
@@ -56,8 +61,8 @@ class WinogradConvolution final : public ConvolutionKernel {
     const at::Tensor workspace = floats(winograd_workspace(data_));
     const Stage stage("convolution");
     const KernelScope scope("winograd.backward_data", [&] { return facts("backward_data"); });
-    winograd_convolve(data_, {grad_output.const_data_ptr<float>(), floats_or_null(activated)},
-                      packed.const_data_ptr<float>(), {grad_input.data_ptr<float>()},
+    winograd_convolve(data_, {grad_output.const_data_ptr(), values_or_null(activated)},
+                      packed.const_data_ptr<float>(), {grad_input.data_ptr()},
                       workspace.data_ptr<float>());
     return grad_input;
   }
@@ -69,8 +74,8 @@ class WinogradConvolution final : public ConvolutionKernel {
     const at::Tensor workspace = floats(winograd_weights_workspace(shape_of_pass_));
     const Stage stage("convolution");
     const KernelScope scope("winograd.backward_weights", [&] { return facts("backward_weights"); });
-    winograd_backward_weights(shape_of_pass_, input.const_data_ptr<float>(),
-                              {grad_output.const_data_ptr<float>(), floats_or_null(activated)},
+    winograd_backward_weights(shape_of_pass_, input.const_data_ptr(),
+                              {grad_output.const_data_ptr(), values_or_null(activated)},
                               floats_or_null(weights.scale), gradient.data_ptr<float>(),
                               shape().bias_gradient ? grad_bias.data_ptr<float>() : nullptr,
                               workspace.data_ptr<float>());
@@ -111,9 +116,15 @@ class WinogradConvolution final : public ConvolutionKernel {
   WinogradShape data_;
 };
 
+// In bf16 only beside a direct convolution, which stands in for weights that cannot be prepared.
+bool computes_type(at::ScalarType type) {
+  return type == at::kFloat ||
+         (type == at::kBFloat16 && onednn_instruction_set().starts_with("avx512_core"));
+}
+
 bool computes(const ConvolutionShape& shape, ConvolutionPass /*pass*/) {
   return shape.groups == 1 && shape.kernel_height == 3 && shape.kernel_width == 3 &&
-         shape.stride == 1 && shape.padding >= 0 && shape.padding <= 2 && shape.type == at::kFloat;
+         shape.stride == 1 && shape.padding >= 0 && shape.padding <= 2 && computes_type(shape.type);
 }
 
 template <int tile>
@@ -122,18 +133,20 @@ std::unique_ptr<ConvolutionKernel> make(const ConvolutionShape& shape,
   return std::make_unique<WinogradConvolution<tile>>(shape);
 }
 
-// The golden tolerances of the forward pass, 1e-6 of the logits, leave larger tiles no room; those
-// of the gradients, 2e-3, do.
-bool exact_in_gradients(ConvolutionPass pass) { return pass != ConvolutionPass::kForward; }
+// The golden tolerances of the forward pass in float32, 1e-6 of the logits, leave larger tiles no
+// room; those of the gradients, 2e-3, and all of bf16 do.
+bool exact_but_forward(ConvolutionPass pass, at::ScalarType type) {
+  return pass != ConvolutionPass::kForward || type == at::kBFloat16;
+}
 
 constexpr double work(double tile) { return (tile + 2) * (tile + 2) / (9 * tile * tile); }
 
 const RegisterConvolutionKernel registered_2({"winograd-2x2", computes, nullptr, make<2>, nullptr,
                                               work(2)});
 const RegisterConvolutionKernel registered_4({"winograd-4x4", computes, nullptr, make<4>,
-                                              exact_in_gradients, work(4)});
+                                              exact_but_forward, work(4)});
 const RegisterConvolutionKernel registered_6({"winograd-6x6", computes, nullptr, make<6>,
-                                              exact_in_gradients, work(6)});
+                                              exact_but_forward, work(6)});
 
 }  // namespace
 }  // namespace harness::kernels

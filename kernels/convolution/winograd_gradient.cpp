@@ -17,13 +17,13 @@ using winograd::Tiles;
 
 class GradientPass {
  public:
-  GradientPass(const WinogradShape& shape, const float* input, const WinogradSource& gradient,
+  GradientPass(const WinogradShape& shape, const void* input, const WinogradSource& gradient,
                float* workspace)
       : shape_(shape),
         input_{input},
         gradient_(gradient),
         plan_(shape),
-        kernels_(winograd::kernels_of(shape.tile)),
+        kernels_(winograd::kernels_of(shape)),
         zeros_(workspace),
         inputs_(zeros_ + plan_.zeros(shape)),
         gradients_(inputs_ + plan_.positions * plan_.input_stride()),
@@ -129,7 +129,7 @@ std::size_t winograd_weights_workspace(const WinogradShape& shape) {
       plan.positions * (plan.input_stride() + plan.gradient_stride() + plan.product_stride()));
 }
 
-void winograd_backward_weights(const WinogradShape& shape, const float* input,
+void winograd_backward_weights(const WinogradShape& shape, const void* input,
                                const WinogradSource& grad_output, const float* scale,
                                float* grad_weights, float* grad_bias, float* workspace) {
   GradientPass(shape, input, grad_output, workspace).run(scale, grad_weights, grad_bias);

@@ -28,20 +28,20 @@ constexpr Int kWeightRows = std::min<Int>(kLanes, 4);
 constexpr int kWeightVectors = 3;
 constexpr Int kPanel = 2 * kLanes;
 
-template <int m>
+template <int m, class T>
 void transform_input(const WinogradShape& shape, const WinogradSource& source, Int first,
                      Range which, Range channels, const float* zeros, const Tiles& tiles) {
-  transform_map<Matrix<m, Which::kInput>>(shape, shape.in_height, shape.in_width, shape.in_channels,
-                                          shape.padding, source, first, which, channels, zeros,
-                                          tiles);
+  transform_map<Matrix<m, Which::kInput>, T>(shape, shape.in_height, shape.in_width,
+                                             shape.in_channels, shape.padding, source, first, which,
+                                             channels, zeros, tiles);
 }
 
-template <int m>
+template <int m, class T>
 void transform_gradient(const WinogradShape& shape, const WinogradSource& source, Int first,
                         Range which, Range channels, const float* zeros, const Tiles& tiles) {
-  transform_map<Matrix<m, Which::kOutputGradient>>(shape, shape.out_height(), shape.out_width(),
-                                                   shape.out_channels, 0, source, first, which,
-                                                   channels, zeros, tiles);
+  transform_map<Matrix<m, Which::kOutputGradient>, T>(shape, shape.out_height(), shape.out_width(),
+                                                      shape.out_channels, 0, source, first, which,
+                                                      channels, zeros, tiles);
 }
 
 /// Sums of products in registers: c[r][v] += a[k][r] b[k][v] over `outer` times kInner k, where
@@ -146,11 +146,13 @@ void multiply_weights(const Tiles& gradients, Int vector, const Tiles& inputs, I
   }
 }
 
-template <int m>
+template <int m, class T>
 void store_output(const WinogradShape& shape, const Products& products, Int first, Int count,
                   Range channels, const WinogradTarget& target) {
   using M = Matrix<m, Which::kOutput>;
   const D d;
+  auto* const values = static_cast<T*>(target.values);
+  const auto* const residual = static_cast<const T*>(target.residual);
   const Int height = shape.out_height();
   const Int width = shape.out_width();
   for (Int t = 0; t < count; ++t) {
@@ -172,12 +174,10 @@ void store_output(const WinogradShape& shape, const Products& products, Int firs
           const Int at =
               ((place.image * height + place.y + i) * width + place.x + j) * shape.out_channels + c;
           V value = hn::Add(y[i * m + j], bias);
-          if (target.residual != nullptr) {
-            value = hn::Add(value, load_some(target.residual + at, some));
-          }
+          if (residual != nullptr) value = hn::Add(value, load_some(residual + at, some));
           // A NaN stays one.
           if (target.relu) value = hn::IfThenZeroElse(hn::Le(value, hn::Zero(d)), value);
-          store_some(value, target.values + at, some);
+          store_some(value, values + at, some);
         }
       }
     }
@@ -265,13 +265,18 @@ bool pack(const WinogradShape& shape, const WinogradWeights& weights, bool by_da
   return true;
 }
 
-template <int m>
+template <int m, class T>
 constexpr Kernels kKernels = {
-    transform_input<m>, transform_gradient<m>, multiply<m>, multiply_weights,
-    store_output<m>,    store_weights<m>,      pack<m>};
+    transform_input<m, T>, transform_gradient<m, T>, multiply<m>, multiply_weights,
+    store_output<m, T>,    store_weights<m>,         pack<m>};
 
-const Kernels* target_kernels(int tile) {
-  return tile == 2 ? &kKernels<2> : (tile == 4 ? &kKernels<4> : &kKernels<6>);
+template <class T>
+const Kernels* kernels_with(int tile) {
+  return tile == 2 ? &kKernels<2, T> : (tile == 4 ? &kKernels<4, T> : &kKernels<6, T>);
+}
+
+const Kernels* target_kernels(const WinogradShape& shape) {
+  return shape.bf16 ? kernels_with<Bf16>(shape.tile) : kernels_with<float>(shape.tile);
 }
 
 Cut target_cut() { return {kLanes, kRows, kPanel}; }
@@ -290,7 +295,9 @@ HWY_EXPORT(target_kernels);
 HWY_EXPORT(target_cut);
 HWY_EXPORT(own_name);
 
-const Kernels& kernels_of(int tile) { return *HWY_DYNAMIC_DISPATCH(target_kernels)(tile); }
+const Kernels& kernels_of(const WinogradShape& shape) {
+  return *HWY_DYNAMIC_DISPATCH(target_kernels)(shape);
+}
 Cut cut() { return HWY_DYNAMIC_DISPATCH(target_cut)(); }
 const char* target_name() { return HWY_DYNAMIC_DISPATCH(own_name)(); }
 

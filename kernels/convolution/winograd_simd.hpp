@@ -41,10 +41,11 @@ struct Range {
   std::int64_t begin = 0, end = 0;
 };
 
-/// One for each tile size; all pointers to floats that were not the caller's are aligned.
+/// One for each tile size and type of activations; all pointers to floats that were not the
+/// caller's are aligned.
 struct Kernels {
   /// `which` of the tiles, the shape's from `first` on: `channels` of the input, padded with 0 to
-  /// whole vectors. `zeros` holds a float 0 for each channel of the input.
+  /// whole vectors. `zeros` holds a 0 for each channel of the input.
   void (*transform_input)(const WinogradShape& shape, const WinogradSource& source,
                           std::int64_t first, Range which, Range channels, const float* zeros,
                           const Tiles& tiles);
@@ -73,8 +74,7 @@ struct Kernels {
 };
 
 Cut cut();
-/// For tiles of 2, 4 or 6.
-const Kernels& kernels_of(int tile);
+const Kernels& kernels_of(const WinogradShape& shape);
 /// "AVX3".
 const char* target_name();
 

@@ -17,6 +17,8 @@
 namespace harness::kernels::winograd {
 namespace {
 
+using Bf16 = std::uint16_t;
+
 enum class Which { kInput, kWeights, kOutput, kOutputGradient, kWeightsGradient };
 
 /// A matrix of F(m, 3) as constants of the program.
@@ -120,36 +122,60 @@ HWY_INLINE void times_both(const V* x, V* y) {
   }
 }
 
-HWY_INLINE V load_some(const float* from, Int count) {
-  const D d;
-  if (count >= kLanes) return hn::LoadU(d, from);
-  HWY_ALIGN float buffer[kLanes] = {};
-  for (Int i = 0; i < count; ++i) buffer[i] = from[i];
-  return hn::Load(d, buffer);
+HWY_INLINE V load(const float* from) { return hn::LoadU(D(), from); }
+HWY_INLINE void store(V values, float* to) { hn::StoreU(values, D(), to); }
+
+// A bf16 is a float's upper half.
+HWY_INLINE V load(const Bf16* from) {
+  const hn::RebindToUnsigned<D> bits;
+  const hn::Rebind<Bf16, D> halves;
+  return hn::BitCast(D(), hn::ShiftLeft<16>(hn::PromoteTo(bits, hn::LoadU(halves, from))));
+}
+// To nearest even; a NaN stays one whatever its lower bits are.
+HWY_INLINE void store(V values, Bf16* to) {
+  const hn::RebindToUnsigned<D> bits;
+  const hn::Rebind<Bf16, D> halves;
+  const auto all = hn::BitCast(bits, values);
+  const auto odd = hn::And(hn::ShiftRight<16>(all), hn::Set(bits, 1));
+  const auto rounded = hn::Add(all, hn::Add(odd, hn::Set(bits, 0x7FFF)));
+  const auto kept = hn::IfThenElse(hn::RebindMask(bits, hn::IsNaN(values)),
+                                   hn::Or(all, hn::Set(bits, 0x400000)), rounded);
+  hn::StoreU(hn::TruncateTo(halves, hn::ShiftRight<16>(kept)), halves, to);
 }
 
-HWY_INLINE void store_some(V values, float* to, Int count) {
-  const D d;
-  if (count >= kLanes) return hn::StoreU(values, d, to);
-  HWY_ALIGN float buffer[kLanes];
-  hn::Store(values, d, buffer);
+template <class T>
+HWY_INLINE V load_some(const T* from, Int count) {
+  if (count >= kLanes) return load(from);
+  HWY_ALIGN T buffer[kLanes] = {};
+  for (Int i = 0; i < count; ++i) buffer[i] = from[i];
+  return load(buffer);
+}
+
+template <class T>
+HWY_INLINE void store_some(V values, T* to, Int count) {
+  if (count >= kLanes) return store(values, to);
+  HWY_ALIGN T buffer[kLanes];
+  store(values, buffer);
   for (Int i = 0; i < count; ++i) to[i] = buffer[i];
 }
 
 /// Tiles of `kSide` x `kSide` values whose first lies at (y, x) of a map, transformed by M.
-template <class M, bool kMasked>
+template <class M, class T, bool kMasked>
 void transform_tile(const WinogradSource& source, const Int* offsets, const float* zeros,
                     Range channels, float* to, Int tile_stride, Int positions) {
   constexpr Int kCount = M::kColumns * M::kColumns;
   const D d;
+  const auto* const outside = reinterpret_cast<const T*>(zeros);
+  const auto* const values = static_cast<const T*>(source.values);
+  const auto* const activated = static_cast<const T*>(source.activated);
   for (Int c = channels.begin; c < channels.end; c += kLanes, to += tile_stride) {
     const Int count = channels.end - c;
     V x[kCount];
     for (Int i = 0; i < kCount; ++i) {
-      const float* const from = offsets[i] < 0 ? zeros : source.values + offsets[i];
+      const T* const from = offsets[i] < 0 ? outside : values + offsets[i];
       x[i] = load_some(from + c, count);
       if constexpr (kMasked) {
-        const float* const mask = offsets[i] < 0 ? zeros : source.activated + offsets[i];
+        const T* const mask = offsets[i] < 0 ? outside : activated + offsets[i];
         // A NaN has come through.
         x[i] = hn::IfThenZeroElse(hn::Le(load_some(mask + c, count), hn::Zero(d)), x[i]);
       }
@@ -161,7 +187,7 @@ void transform_tile(const WinogradSource& source, const Int* offsets, const floa
 }
 
 /// For a map of so many pixels and channels, tiles `step` apart that begin `before` its edge.
-template <class M>
+template <class M, class T>
 void transform_map(const WinogradShape& shape, Int height, Int width, Int depth, Int before,
                    const WinogradSource& source, Int first, Range which, Range channels,
                    const float* zeros, const Tiles& tiles) {
@@ -179,10 +205,11 @@ void transform_map(const WinogradShape& shape, Int height, Int width, Int depth,
     float* const to = tiles.values + group * tiles.rows * tiles.vectors * kLanes +
                       (channels.begin - tiles.begin) * rows + (t - group * tiles.rows) * kLanes;
     if (source.activated != nullptr) {
-      transform_tile<M, true>(source, offsets, zeros, channels, to, rows * kLanes, tiles.positions);
+      transform_tile<M, T, true>(source, offsets, zeros, channels, to, rows * kLanes,
+                                 tiles.positions);
     } else {
-      transform_tile<M, false>(source, offsets, zeros, channels, to, rows * kLanes,
-                               tiles.positions);
+      transform_tile<M, T, false>(source, offsets, zeros, channels, to, rows * kLanes,
+                                  tiles.positions);
     }
   }
 }

@@ -254,30 +254,37 @@ TEST_CASE("conv-block: values and gradients against double precision", "[conv-bl
 TEST_CASE("conv-block in bf16 errs no more than eager bf16 does", "[conv-block]") {
   for (const Case& c : cases()) {
     const double reference = worst_error("reference", c, true);
-    const double custom = worst_error("custom", c, true);
-    INFO(c.name << ": reference " << reference << ", custom " << custom);
     CHECK(reference < 0.02);
-    CHECK(custom < std::max(0.008, 1.5 * reference));
+    for (const char* implementation : {"custom", "direct", "winograd"}) {
+      const double error = worst_error(implementation, c, true);
+      INFO(c.name << ": reference " << reference << ", " << implementation << ' ' << error);
+      CHECK(error < std::max(0.008, 1.5 * reference));
+    }
   }
 }
 
 TEST_CASE("conv-block=custom takes the kernel that a table names, and each is exact",
           "[conv-block]") {
   using kernels::ConvolutionPass;
+  const at::ScalarType type = GENERATE(at::kFloat, at::kBFloat16);
+  const bool bf16 = type == at::kBFloat16;
   for (const Case& c : cases()) {
     if (c.bias && c.norm) continue;  // the reference's
-    const kernels::ConvolutionShape shape = shape_of(c);
+    kernels::ConvolutionShape shape = shape_of(c);
+    shape.type = type;
+    // Not every machine has bf16.
+    if (!kernels::Convolution::find(shape, kernels::ConvolutionAlgorithm::kDirect)) continue;
     for (const ConvolutionPass pass :
          {ConvolutionPass::kForward, ConvolutionPass::kData, ConvolutionPass::kWeights}) {
       for (const std::string& kernel : kernels::convolution_candidates(shape, pass)) {
-        kernels::use_tuning({{problem_of(shape), at::kFloat, pass, shape.threads, kernel}});
+        kernels::use_tuning({{problem_of(shape), type, pass, shape.threads, kernel}});
         INFO(c.name << ", " << kernel << " in pass " << static_cast<int>(pass));
-        CHECK(worst_error("custom", c) < 2e-5);
+        CHECK(worst_error("custom", c, bf16) < (bf16 ? 0.02 : 2e-5));
         const auto ran = kernels::convolutions_run();
         CHECK(std::any_of(ran.begin(), ran.end(), [&](const auto& one) {
           const kernels::ConvolutionChoice& choice = one.first;
-          return choice.problem == problem_of(shape) && choice.pass == pass &&
-                 choice.kernel == kernel;
+          return choice.problem == problem_of(shape) && choice.type == type &&
+                 choice.pass == pass && choice.kernel == kernel;
         }));
       }
     }

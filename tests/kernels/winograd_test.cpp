@@ -47,6 +47,38 @@ class Floats {
   std::vector<float> memory_;
 };
 
+std::uint16_t narrow(float value) {
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, &value, sizeof bits);
+  if (std::isnan(value)) return static_cast<std::uint16_t>(bits >> 16 | 0x40);
+  return static_cast<std::uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+}
+
+float widen(std::uint16_t half) {
+  const std::uint32_t bits = std::uint32_t{half} << 16;
+  float value = 0;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+/// What a kernel sees of floats: themselves, or their upper halves with a guard behind them.
+class Seen {
+ public:
+  Seen(Floats& floats, bool bf16) : floats_(floats), halves_(bf16 ? floats.size() + 1 : 0) {
+    for (std::size_t i = 0; bf16 && i < floats.size(); ++i) halves_[i] = narrow(floats[i]);
+  }
+  void* data() { return halves_.empty() ? static_cast<void*>(floats_.data()) : halves_.data(); }
+  /// Of what the kernel wrote.
+  void back() {
+    for (std::size_t i = 0; i + 1 < halves_.size(); ++i) floats_[i] = widen(halves_[i]);
+    CHECK((halves_.empty() || halves_.back() == 0));
+  }
+
+ private:
+  Floats& floats_;
+  std::vector<std::uint16_t> halves_;
+};
+
 struct Problem {
   WinogradShape shape{};
   bool masked = true, fused = true;
@@ -77,16 +109,24 @@ struct Operands {
       for (std::size_t i = 0; i < floats->size(); ++i) (*floats)[i] = normal(random);
     }
     for (std::size_t i = 0; i < input.size(); ++i) input[i] *= p.magnitude;
+    if (!s.bf16) return;
+    for (Floats* floats : {&input, &residual, &gradient, &activated}) {
+      for (std::size_t i = 0; i < floats->size(); ++i) (*floats)[i] = widen(narrow((*floats)[i]));
+    }
   }
 
   bool forward() {
     Floats packed(winograd_packed_count(s));
     Floats workspace(winograd_workspace(s));
     const bool finite = winograd_pack(s, {weights.data(), scale.data()}, false, packed.data());
-    winograd_convolve(s, {input.data()}, packed.data(),
-                      {output.data(), p.fused ? bias.data() : nullptr,
-                       p.fused ? residual.data() : nullptr, p.fused},
-                      workspace.data());
+    Seen in(input, s.bf16);
+    Seen added(residual, s.bf16);
+    Seen out(output, s.bf16);
+    winograd_convolve(
+        s, {in.data()}, packed.data(),
+        {out.data(), p.fused ? bias.data() : nullptr, p.fused ? added.data() : nullptr, p.fused},
+        workspace.data());
+    out.back();
     CHECK(packed.intact());
     CHECK(workspace.intact());
     CHECK(output.intact());
@@ -95,13 +135,18 @@ struct Operands {
 
   void backward() {
     const WinogradShape data = s.of_gradient_by_data();
-    const WinogradSource source{gradient.data(), p.masked ? activated.data() : nullptr};
+    Seen in(input, s.bf16);
+    Seen from(gradient, s.bf16);
+    Seen behind(activated, s.bf16);
+    Seen to(grad_input, s.bf16);
+    const WinogradSource source{from.data(), p.masked ? behind.data() : nullptr};
     Floats packed(winograd_packed_count(data));
     Floats workspace(winograd_workspace(data));
     winograd_pack(data, {weights.data(), scale.data()}, true, packed.data());
-    winograd_convolve(data, source, packed.data(), {grad_input.data()}, workspace.data());
+    winograd_convolve(data, source, packed.data(), {to.data()}, workspace.data());
+    to.back();
     Floats other(winograd_weights_workspace(s));
-    winograd_backward_weights(s, input.data(), source, scale.data(), grad_weights.data(),
+    winograd_backward_weights(s, in.data(), source, scale.data(), grad_weights.data(),
                               grad_bias.data(), other.data());
     for (const Floats* floats : {&packed, &workspace, &other, &grad_input, &grad_weights}) {
       CHECK(floats->intact());
@@ -204,6 +249,40 @@ TEST_CASE("Winograd: forward and gradients against double precision", "[winograd
       });
     }
   }
+}
+
+// Their own rounding is all that bf16 activations cost.
+TEST_CASE("Winograd: bf16 activations against double precision", "[winograd]") {
+  for (const int tile : {2, 4, 6}) {
+    for (Problem problem : problems(tile)) {
+      problem.shape.bf16 = true;
+      Operands operands(problem);
+      Exact exact(operands);
+      harness::tests::for_each_simd_target([&](const std::string& target) {
+        const WinogradShape& s = problem.shape;
+        CAPTURE(tile, target, s.batch, s.in_channels, s.out_channels, s.in_height, s.in_width,
+                s.padding, problem.magnitude);
+        CHECK(operands.forward());
+        operands.backward();
+        CHECK(relative_error(operands.output, exact.output) < 0.0025);
+        CHECK(relative_error(operands.grad_input, exact.grad_input) < 0.0025);
+        CHECK(relative_error(operands.grad_weights, exact.grad_weights) < 1.2e-5);
+        CHECK(relative_error(operands.grad_bias, exact.grad_bias) < 1e-6);
+      });
+    }
+  }
+}
+
+TEST_CASE("Winograd: a bf16 NaN stays one whatever its bits are", "[winograd]") {
+  Operands operands(Problem{{1, 16, 16, 8, 8, 1, 4, true}, false, true});
+  std::uint32_t bits = 0x7FFFFFFF;  // rounding it up as a number would give -0
+  std::memcpy(&operands.bias[3], &bits, sizeof bits);
+  bits = 0x7F800001;  // only lower bits: cut off, it would be infinite
+  std::memcpy(&operands.bias[4], &bits, sizeof bits);
+  operands.forward();
+  CHECK(std::isnan(operands.output[3]));
+  CHECK(std::isnan(operands.output[4]));
+  CHECK_FALSE(std::isnan(operands.output[5]));
 }
 
 TEST_CASE("Winograd: the same bits for any number of threads", "[winograd]") {
