@@ -132,6 +132,18 @@ def fill(name, shape, center, bound, seed):
     return torch.from_numpy((center + bound * u).astype(np.float32).reshape(shape))
 
 
+def compiled(model):
+    """The model with torch.compile where shapes stand: backbone and towers as one graph each, and the focal loss."""
+    import torch
+    from torchvision.models.detection import retinanet
+
+    model.backbone = torch.compile(model.backbone)
+    for head in (model.head.classification_head, model.head.regression_head):
+        head.forward = torch.compile(head.forward)
+    retinanet.sigmoid_focal_loss = torch.compile(retinanet.sigmoid_focal_loss, fullgraph=True)
+    return model
+
+
 def golden_case(path):
     """The model, images and targets that a golden file describes, and what it expects."""
     import torch
@@ -210,6 +222,8 @@ def stepper(options):
     torch.manual_seed(options.seed)
     size = options.image_size
     model = build_model(options.classes, (size, size)).to(memory_format=torch.channels_last)
+    if options.compile:
+        model = compiled(model)
     optimizer = torch.optim.Adam(trainable(model), lr=1e-4)
     images = [torch.rand(3, size, size) for _ in range(options.batch_size)]
     targets = []
@@ -245,6 +259,7 @@ def model_options(parser):
     parser.add_argument("--classes", type=int, default=264)
     parser.add_argument("--image-size", type=int, default=800)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--compile", action="store_true", help="torch.compile the model and the focal loss")
 
 
 def main():
