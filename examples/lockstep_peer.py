@@ -35,7 +35,8 @@ def main():
     step = eager_step.stepper(options)
     for _ in range(options.warmup):
         step()
-    say(lockstep=1, name=f"{'torch.compile' if options.compile else 'eager PyTorch'}, {options.precision}, {options.threads} threads", unit="step")
+    stack = "torch.compile" if options.compile else "eager PyTorch"
+    say(lockstep=1, name=f"{stack}, {options.precision}, {options.threads} threads", unit="step")
     for line in sys.stdin:
         order = json.loads(line)
         if order["do"] == "finish":

@@ -13,10 +13,6 @@
 namespace harness::kernels {
 namespace {
 
-const void* any_or_null(const at::Tensor& tensor) {
-  return tensor.defined() ? tensor.const_data_ptr() : nullptr;
-}
-
 GroupedConvShape grouped_shape(const ConvolutionShape& shape) {
   return {.batch = shape.batch,
           .channels = shape.in_channels,

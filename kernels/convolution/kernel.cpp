@@ -34,8 +34,8 @@ const char* winograd_for(const ConvolutionShape& shape, ConvolutionPass pass) {
 // do in bf16.
 bool winograd_pays(const ConvolutionShape& s, ConvolutionPass pass) {
   constexpr int64_t kFewestChannels = 32;
-  if (s.type == at::kBFloat16 && onednn_instruction_set().find("amx") != std::string::npos)
-    return false;
+  const bool amx = onednn_instruction_set().find("amx") != std::string::npos;
+  if (s.type == at::kBFloat16 && amx) return false;
   const int64_t positions = s.batch * s.out_height() * s.out_width();
   return std::min(s.in_channels, s.out_channels) >= kFewestChannels &&
          positions >= (pass == ConvolutionPass::kWeights ? 400 : 100);

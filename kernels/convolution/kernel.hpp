@@ -18,6 +18,9 @@ using ConvolutionPasses = std::set<ConvolutionPass>;
 inline const float* floats_or_null(const at::Tensor& tensor) {
   return tensor.defined() ? tensor.const_data_ptr<float>() : nullptr;
 }
+inline const void* any_or_null(const at::Tensor& tensor) {
+  return tensor.defined() ? tensor.const_data_ptr() : nullptr;
+}
 
 /// For one shape. Its functions are Convolution's; those of a pass that it was not made for throw
 /// std::logic_error. Where the first two return an undefined tensor, these weights cannot be

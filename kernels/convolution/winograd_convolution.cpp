@@ -13,10 +13,6 @@
 namespace harness::kernels {
 namespace {
 
-const void* values_or_null(const at::Tensor& tensor) {
-  return tensor.defined() ? tensor.const_data_ptr() : nullptr;
-}
-
 at::Tensor floats(std::size_t count) {
   return at::empty({static_cast<int64_t>(count)}, at::kFloat);
 }
@@ -46,7 +42,7 @@ class WinogradConvolution final : public ConvolutionKernel {
     const KernelScope scope("winograd.forward", [&] { return facts("forward_training"); });
     winograd_convolve(
         shape_of_pass_, {input.const_data_ptr()}, packed.const_data_ptr<float>(),
-        {output.data_ptr(), floats_or_null(bias), values_or_null(residual), shape().relu},
+        {output.data_ptr(), floats_or_null(bias), any_or_null(residual), shape().relu},
         workspace.data_ptr<float>());
     return output;
   }
@@ -61,7 +57,7 @@ class WinogradConvolution final : public ConvolutionKernel {
     const at::Tensor workspace = floats(winograd_workspace(data_));
     const Stage stage("convolution");
     const KernelScope scope("winograd.backward_data", [&] { return facts("backward_data"); });
-    winograd_convolve(data_, {grad_output.const_data_ptr(), values_or_null(activated)},
+    winograd_convolve(data_, {grad_output.const_data_ptr(), any_or_null(activated)},
                       packed.const_data_ptr<float>(), {grad_input.data_ptr()},
                       workspace.data_ptr<float>());
     return grad_input;
@@ -75,7 +71,7 @@ class WinogradConvolution final : public ConvolutionKernel {
     const Stage stage("convolution");
     const KernelScope scope("winograd.backward_weights", [&] { return facts("backward_weights"); });
     winograd_backward_weights(shape_of_pass_, input.const_data_ptr(),
-                              {grad_output.const_data_ptr(), values_or_null(activated)},
+                              {grad_output.const_data_ptr(), any_or_null(activated)},
                               floats_or_null(weights.scale), gradient.data_ptr<float>(),
                               shape().bias_gradient ? grad_bias.data_ptr<float>() : nullptr,
                               workspace.data_ptr<float>());
