@@ -135,14 +135,17 @@ TEST_CASE("3x3 convolutions of stride 1 are replayed by minimal filtering", "[ad
   }
   made.primitives.push_back(primitive_row("convolution", "mb1_ic9oc9_ih4oh4kh3sh1dh0ph1", 0, 1));
   made.primitives.back().primitive.tensors = {{"src", "f16", "acdb", false}};
+  made.primitives.push_back(primitive_row("convolution", "mb1_ic7oc7_ih4oh4kh3sh1dh0ph1", 0, 1));
+  made.primitives.back().primitive.tensors = {{"src", "bf16", "acdb", false}};
   AdviceFacts known = facts_with("conv-block");
   std::size_t found = 0;
   for (OfferedRemedy& offered : known.remedies) {
     if (!offered.remedy.replays || !offered.remedy.replays(grouped_step()).empty()) continue;
     const auto tasks = offered.remedy.replays(made);
-    REQUIRE(tasks.size() == 1);
+    REQUIRE(tasks.size() == 2);
     CHECK(tasks[0].library == "harness");
     CHECK(tasks[0].primitive.problem == "mb1_ic8oc8_ih4oh4kh3sh1dh0ph1");
+    CHECK(tasks[1].primitive.problem == "mb1_ic7oc7_ih4oh4kh3sh1dh0ph1");
     offered.recorded_seconds = 6;
     offered.replayed_seconds = 2.5;
     ++found;
