@@ -46,6 +46,8 @@ void transform_gradient(const WinogradShape& shape, const WinogradSource& source
 
 /// Sums of products in registers: c[r][v] += a[k][r] b[k][v] over `outer` times kInner k, where
 /// a[k][r] lies at a[k * kStep + r * kRowStep] within one of `outer`, which are `a_outer` apart.
+/// What is there is added at the end and not summed on: rounding errors of a long sum would grow
+/// with the square root of its length, those of parts do not.
 template <int kR, int kV, int kInner, int kStep, int kRowStep>
 HWY_INLINE void multiply_block(const float* a, Int a_outer, const float* b, Int b_step,
                                Int b_vector, Int outer, float* c, Int c_row, bool add) {
@@ -55,7 +57,7 @@ HWY_INLINE void multiply_block(const float* a, Int a_outer, const float* b, Int 
   for (int r = 0; r < kR; ++r) {
 #pragma GCC unroll 4
     for (int v = 0; v < kV; ++v) {
-      sum[r][v] = add ? hn::Load(d, c + r * c_row + v * kLanes) : hn::Zero(d);
+      sum[r][v] = hn::Zero(d);
     }
   }
   for (Int o = 0; o < outer; ++o) {
@@ -77,7 +79,10 @@ HWY_INLINE void multiply_block(const float* a, Int a_outer, const float* b, Int 
 #pragma GCC unroll 16
   for (int r = 0; r < kR; ++r) {
 #pragma GCC unroll 4
-    for (int v = 0; v < kV; ++v) hn::Store(sum[r][v], d, c + r * c_row + v * kLanes);
+    for (int v = 0; v < kV; ++v) {
+      float* const to = c + r * c_row + v * kLanes;
+      hn::Store(add ? hn::Add(sum[r][v], hn::Load(d, to)) : sum[r][v], d, to);
+    }
   }
 }
 

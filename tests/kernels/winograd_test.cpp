@@ -224,6 +224,9 @@ std::vector<Problem> problems(int tile) {
           {shape(1, 20, 33, 1, 5, 2)},
           {shape(1, 8, 16, 33, 70)},
           {shape(1, 7, 270, 3, 4)},
+          // Sums of thousands: as exact as those of hundreds.
+          {shape(1, 2400, 9, 6, 7)},
+          {shape(1, 9, 2400, 6, 7)},
           {shape(1, 16, 16, 8, 8), true, true, 1e15F},
           {shape(1, 16, 16, 8, 8), true, false, 1e-36F}};
 }
