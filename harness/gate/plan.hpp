@@ -51,7 +51,7 @@ struct ClusterCost {
   double start_seconds = 0;  ///< of one side, its start and its end; finite, not negative
   double round_seconds = 0;  ///< of one turn of every side; finite, not negative
   std::size_t sides = 2;
-  std::size_t least_rounds = 4;  ///< both 1 for whole commands
+  std::size_t least_rounds = 3;  ///< both 1 for whole commands
   std::size_t most_rounds = 20;
 };
 

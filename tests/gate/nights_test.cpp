@@ -41,7 +41,7 @@ TEST_CASE("a night is planned from its budget and what the last cluster cost", "
   CHECK_FALSE(nights.planned());
   // Nothing is looked at before it is planned: as if all that the rules allow would come.
   CHECK(nights.plan().nights.at(0).clusters == GateOptions{}.most_clusters);
-  CHECK(nights.rounds() == 4);
+  CHECK(nights.rounds() == 3);
   nights.add(cluster_of(1, 10), false);
   nights.add(cluster_of(2, 10), false);
   // 4 s a cluster of 10 rounds, and up to 6 s where there is time for 20.

@@ -105,14 +105,14 @@ TEST_CASE("a budget buys clusters first, then rounds", "[gate][plan]") {
   CHECK(dear.clusters == 40);
   CHECK(dear.seconds == Approx(3600));
   const ClusterPlan dearest = plan_clusters(3600, {10, 40}, 16, 96, 1);
-  CHECK(dearest.rounds == 4);
-  CHECK(dearest.clusters == 20);
+  CHECK(dearest.rounds == 3);
+  CHECK(dearest.clusters == 25);
   // In between: the most rounds that leave 40 clusters.
   const ClusterPlan between = plan_clusters(40 * 80, {10, 4}, 16, 96, 1);
   CHECK(between.rounds == 15);
   CHECK(between.clusters == 40);
   // Three sides start three times.
-  CHECK(plan_clusters(3600, {10, 40, 3}, 16, 96, 1).clusters == 18);
+  CHECK(plan_clusters(3600, {10, 40, 3}, 16, 96, 1).clusters == 24);
 }
 
 TEST_CASE("a plan never costs more than its budget", "[gate][plan]") {
@@ -124,9 +124,9 @@ TEST_CASE("a plan never costs more than its budget", "[gate][plan]") {
           CAPTURE(budget, start, round, block);
           CHECK(plan.clusters % block == 0);
           CHECK(plan.clusters <= 96);
-          CHECK((plan.rounds >= 4 && plan.rounds <= 20));
+          CHECK((plan.rounds >= 3 && plan.rounds <= 20));
           if (plan.clusters == 0) {
-            CHECK(plan.rounds == 4);
+            CHECK(plan.rounds == 3);
             CHECK(plan.seconds > budget);
             // What it says it would take is enough, and hardly less is not.
             CHECK(plan_clusters(plan.seconds * 1.0001, {start, round}, 16, 96, block).clusters ==
