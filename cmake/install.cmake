@@ -25,7 +25,7 @@ install(DIRECTORY harness DESTINATION ${_include} FILES_MATCHING PATTERN "*.hpp"
 target_include_directories(harness_options INTERFACE $<INSTALL_INTERFACE:${_include}>)
 target_compile_features(harness_options INTERFACE $<INSTALL_INTERFACE:cxx_std_20>)
 
-set(_parts base stats profile system result workload scenario lockstep plan check mlperf measure compare report gate submit cli)
+set(_parts base stats profile system result workload scenario lockstep plan check mlperf measure compare report gate kinds submit cli)
 foreach(_part IN LISTS _parts)
   set_target_properties(harness_${_part} PROPERTIES EXPORT_NAME ${_part})
 endforeach()

@@ -24,10 +24,10 @@ bool is_schema(const std::string& path) { return path.ends_with(".schema.json");
 CheckedFile check_result(const std::string& file, const nlohmann::json& document) {
   CheckedFile checked;
   checked.file = file;
-  const auto check = [&](const auto& result, const nlohmann::json& whole) {
-    return recheck(result, whole, checked.notes);
-  };
-  checked.report = validate_result(document, {check, check, check});
+  checked.report = validate_result(document, [&](const ResultKind& kind, const ResultCommon& result,
+                                                 const nlohmann::json& whole) {
+    return recheck(kind, result, whole, checked.notes);
+  });
   return checked;
 }
 

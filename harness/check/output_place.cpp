@@ -55,8 +55,8 @@ const char* held_by_json(std::string_view text) {
     if (text.find(format) != std::string_view::npos) return "holds the state of an unfinished run";
   }
   if (text.find("\"schema_version\"") == std::string_view::npos) return nullptr;
-  for (const char* kind : {"run", "ablation", "profile", "suite"}) {
-    if (has_member(text, "kind", kind)) return "holds a result";
+  for (const auto& kind : result_kinds()) {
+    if (has_member(text, "kind", kind->name())) return "holds a result";
   }
   return nullptr;
 }

@@ -3,19 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <type_traits>
 #include <utility>
 
 #include "harness/base/error.hpp"
 #include "harness/base/files.hpp"
 #include "harness/base/text.hpp"
 #include "harness/base/version.hpp"
+#include "harness/check/judged_kind.hpp"
 #include "harness/check/judgement.hpp"
 #include "harness/check/quality_checks.hpp"
 #include "harness/plan/division.hpp"
 #include "harness/result/json_clean.hpp"
 #include "harness/scenario/scenario.hpp"
-#include "harness/workload/ablation_rules.hpp"
 #include "harness/workload/kernel_set.hpp"
 #include "harness/workload/registry.hpp"
 #include "harness/workload/rules_file.hpp"
@@ -60,70 +59,32 @@ const std::vector<OperatorInfo>* operators_of(const std::string& workload) {
   return nullptr;
 }
 
-Violations check_all_kernels(const Result& result, const std::vector<OperatorInfo>& operators) {
-  return check_kernels(result.kernels, operators, "/kernels");
-}
-
-Violations check_all_kernels(const Ablation& result, const std::vector<OperatorInfo>& operators) {
+Violations check_all_kernels(const std::vector<PlacedKernels>& sets,
+                             const std::vector<OperatorInfo>& operators) {
   Violations violations;
-  for (std::size_t i = 0; i < result.variants.size(); ++i) {
-    if (result.variants[i].peer) continue;
-    add(violations, check_kernels(result.variants[i].settings.kernels, operators,
-                                  fmt::format("/variants/{}/settings/kernels", i)));
+  for (const PlacedKernels& set : sets) {
+    add(violations, check_kernels(*set.kernels, operators, set.path));
   }
   return violations;
-}
-
-std::vector<Constraint> closed_of(const Rules& rules, const Result& /*kind*/) {
-  return rules.closed;
-}
-
-std::vector<Constraint> closed_of(const Rules& rules, const Ablation& ablation) {
-  return shared_constraints(rules.closed, ablation);
-}
-
-Violations check_quality(const CheckRules& rules, const ResultCommon& result,
-                         const std::optional<QualityReport>& report, const std::string& precision,
-                         const json& document, const std::string& path) {
-  if (!report) return {};
-  const QualityChecks* checks = rules.of(result.rules.workload, report->quality.metric);
-  if (checks == nullptr) return {};
-  return check_checks(*checks, report->quality, precision, document, path);
 }
 
 /// What rules/checks.json derives again, whatever the version of the workload's rules.
-Violations check_derived(const Result& result, const json& document) {
-  const CheckRules& rules = load_check_rules(home_folder());
-  Violations violations =
-      check_quality(rules, result, result.quality, result.settings.effective.value("precision", ""),
-                    document, "/quality");
-  add(violations, check_samples_per_step(rules, result, document));
-  return violations;
-}
-
-Violations check_derived(const Ablation& result, const json& document) {
+Violations check_derived(const JudgedKind& kind, const ResultCommon& result, const json& document) {
   const CheckRules& rules = load_check_rules(home_folder());
   Violations violations;
-  for (std::size_t i = 0; i < result.variants.size(); ++i) {
-    const Variant& variant = result.variants[i];
-    add(violations, check_quality(rules, result, variant.quality, variant.settings.of("precision"),
-                                  document, fmt::format("/variants/{}/quality", i)));
+  for (const PlacedQuality& one : kind.qualities(result)) {
+    const Quality& quality = one.report->quality;
+    const QualityChecks* checks = rules.of(result.rules.workload, quality.metric);
+    if (checks == nullptr) continue;
+    add(violations, check_checks(*checks, quality, one.precision, document, one.path));
   }
+  add(violations, kind.broken_checks(rules, result, document));
   return violations;
-}
-
-Violations check_rules_of(const Rules& rules, const Result& result, const json& document) {
-  return check_rules(rules, find_scenario(result.rules.scenario).info(), result, document);
-}
-
-Violations check_rules_of(const Rules& rules, const Ablation& result, const json& document) {
-  return check_rules(rules, result, document);
 }
 
 // The rules as they are now. A result made under another version of them cannot be judged by these;
 // one that names this version but another text was made under changed rules.
-template <class Kind>
-Violations check_by_rules(const Kind& result, const json& document,
+Violations check_by_rules(const JudgedKind& kind, const ResultCommon& result, const json& document,
                           std::vector<std::string>& notes) {
   const bool valid = result.status.state == RunState::kValid;
   // --rules names a file that may be anywhere; a file of ours has its own place.
@@ -162,45 +123,34 @@ Violations check_by_rules(const Kind& result, const json& document,
   Violations violations;
   if (result.status.state != RunState::kDryRun) {
     violations =
-        check_division(rules, result, departures_of(rules, closed_of(rules, result), document));
+        check_division(rules, result, departures_of(rules, kind.closed(rules, result), document));
   }
-  // A profile is never as long as the rules ask of a measurement.
-  if constexpr (!std::is_same_v<Kind, Profile>) {
-    if (valid) add(violations, check_rules_of(rules, result, document));
-  }
-  return violations;
-}
-
-template <class Kind>
-Violations recheck_kind(const Kind& result, const json& document, std::vector<std::string>& notes) {
-  Violations violations = check_mistrust(result);
-  if (const std::vector<OperatorInfo>* operators = operators_of(result.rules.workload)) {
-    add(violations, check_all_kernels(result, *operators));
-  } else {
-    notes.push_back(fmt::format("its kernels are not judged: this build has no workload '{}'",
-                                printable(result.rules.workload, 64)));
-  }
-  add(violations, check_by_rules(result, document, notes));
-  // What says itself that it is none claims to hold no quality.
-  if (result.status.state == RunState::kValid) add(violations, check_derived(result, document));
+  if (valid) add(violations, kind.broken_rules(rules, result, document));
   return violations;
 }
 
 }  // namespace
 
-std::vector<Violation> recheck(const Result& result, const json& document,
-                               std::vector<std::string>& notes) {
-  return recheck_kind(result, document, notes);
-}
-
-std::vector<Violation> recheck(const Profile& result, const json& document,
-                               std::vector<std::string>& notes) {
-  return recheck_kind(result, document, notes);
-}
-
-std::vector<Violation> recheck(const Ablation& result, const json& document,
-                               std::vector<std::string>& notes) {
-  return recheck_kind(result, document, notes);
+std::vector<Violation> recheck(const ResultKind& kind, const ResultCommon& result,
+                               const json& document, std::vector<std::string>& notes) {
+  Violations violations = check_mistrust(result);
+  const auto* judged = dynamic_cast<const JudgedKind*>(&kind);
+  if (judged == nullptr) {
+    notes.push_back("not judged by rules: its kind has none");
+    return violations;
+  }
+  if (const std::vector<OperatorInfo>* operators = operators_of(result.rules.workload)) {
+    add(violations, check_all_kernels(judged->kernels(result), *operators));
+  } else {
+    notes.push_back(fmt::format("its kernels are not judged: this build has no workload '{}'",
+                                printable(result.rules.workload, 64)));
+  }
+  add(violations, check_by_rules(*judged, result, document, notes));
+  // What says itself that it is none claims to hold no quality.
+  if (result.status.state == RunState::kValid) {
+    add(violations, check_derived(*judged, result, document));
+  }
+  return violations;
 }
 
 }  // namespace harness

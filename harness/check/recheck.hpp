@@ -5,9 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/result/ablation.hpp"
-#include "harness/result/profile.hpp"
-#include "harness/result/result.hpp"
+#include "harness/result/kind.hpp"
 
 namespace harness {
 
@@ -15,11 +13,7 @@ namespace harness {
 /// reasons for mistrust, kernels, division with departures, and whatever the rules judge. What
 /// cannot be judged here (a workload that this build lacks, rules of another version) is said in
 /// `notes`. Throws Error when the rules of a result that claims to be valid cannot be read.
-std::vector<Violation> recheck(const Result& result, const nlohmann::json& document,
-                               std::vector<std::string>& notes);
-std::vector<Violation> recheck(const Profile& result, const nlohmann::json& document,
-                               std::vector<std::string>& notes);
-std::vector<Violation> recheck(const Ablation& result, const nlohmann::json& document,
-                               std::vector<std::string>& notes);
+std::vector<Violation> recheck(const ResultKind& kind, const ResultCommon& result,
+                               const nlohmann::json& document, std::vector<std::string>& notes);
 
 }  // namespace harness

@@ -8,15 +8,14 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "harness/base/files.hpp"
 #include "harness/base/print.hpp"
 #include "harness/base/text.hpp"
 #include "harness/check/judgement.hpp"
 #include "harness/check/output_place.hpp"
 #include "harness/measure/progress.hpp"
-#include "harness/report/text/ablation_summary.hpp"
-#include "harness/report/text/profile_summary.hpp"
+#include "harness/report/shown_kind.hpp"
 #include "harness/report/text/result_tables.hpp"
-#include "harness/report/text/summary.hpp"
 #include "harness/result/result_file.hpp"
 
 namespace harness {
@@ -24,11 +23,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::optional<Error> write_or_keep(const auto& result, const fs::path& wanted) {
-  const ExitCode code =
-      result.status.state == RunState::kAborted ? ExitCode::kAborted : ExitCode::kUsage;
+/// Writes `content`, or else keeps it elsewhere; the error says where.
+std::optional<Error> write_or_keep(const std::string& content, const fs::path& wanted,
+                                   ExitCode code) {
   try {
-    write_result_file(result, wanted);
+    write_file_atomically(wanted, content);
     return std::nullopt;
   } catch (const Error& error) {
     std::error_code ignored;
@@ -38,7 +37,7 @@ std::optional<Error> write_or_keep(const auto& result, const fs::path& wanted) {
       fallback = fmt::format("{}-{}.json", base.string(), i);
     }
     try {
-      write_result_file(result, fallback);
+      write_file_atomically(fallback, content);
     } catch (const Error& again) {
       return Error(error.what_failed(), error.why(),
                    "nor could it be kept as " + again.what_failed() + ": " + again.why(), code);
@@ -48,34 +47,13 @@ std::optional<Error> write_or_keep(const auto& result, const fs::path& wanted) {
   }
 }
 
-std::string table_of(const Result& result) { return metrics_csv({&result, 1}); }
-std::string table_of(const Ablation& result) { return variants_csv(result); }
-
-/// `show` prints the result itself.
-ExitCode deliver_kind(const auto& result, const fs::path& file, const fs::path& samples,
-                      bool strict, bool as_text, const auto& show) {
-  const std::optional<Error> trouble = write_or_keep(result, file);
-  show();
-  if (trouble) throw Error(*trouble);
-  std::error_code ignored;
-  const std::string places = fmt::format("\nresult   {}\nsamples  {}\n", file.string(),
-                                         fs::exists(samples, ignored) ? samples.string() : "none");
-  if (as_text) {
-    print_out(places);
-  } else {
-    flush_out();
-    print_err(places.substr(1));
-  }
-  return exit_code(result.status, strict);
-}
-
-ExitCode deliver_as(const auto& result, const fs::path& file, const fs::path& samples, bool strict,
-                    OutputFormat format) {
-  return deliver_kind(result, file, samples, strict, format == OutputFormat::kText, [&] {
-    if (format == OutputFormat::kText) print_out(render_summary(result));
-    if (format == OutputFormat::kJson) print_out(content_of_file(result));
-    if (format == OutputFormat::kCsv) print_out(table_of(result));
-  });
+/// As text a result is followed by where its files are.
+std::string shown(const ResultCommon& result, const std::string& content, OutputFormat format) {
+  if (format == OutputFormat::kJson) return content;
+  const ShownKind* kind = shown_kind_of(result);
+  if (kind == nullptr) return "";
+  if (format == OutputFormat::kCsv) return kind->table(result);
+  return format == OutputFormat::kText ? kind->summary(result, text_columns()) : "";
 }
 
 }  // namespace
@@ -93,20 +71,24 @@ fs::path new_run_folder(const std::string& workload) {
   return folder;
 }
 
-ExitCode deliver(const Result& result, const fs::path& file, const fs::path& samples, bool strict,
-                 OutputFormat format) {
-  return deliver_as(result, file, samples, strict, format);
-}
-
-ExitCode deliver(const Profile& result, const fs::path& file, const fs::path& samples,
-                 bool strict) {
-  return deliver_kind(result, file, samples, strict, true,
-                      [&] { print_out(render_summary(result, text_columns())); });
-}
-
-ExitCode deliver(const Ablation& result, const fs::path& file, const fs::path& samples, bool strict,
-                 OutputFormat format) {
-  return deliver_as(result, file, samples, strict, format);
+ExitCode deliver(const ResultCommon& result, const fs::path& file, const fs::path& samples,
+                 bool strict, OutputFormat format) {
+  const std::string content = content_of_file(result);
+  const bool aborted = result.status.state == RunState::kAborted;
+  const std::optional<Error> trouble =
+      write_or_keep(content, file, aborted ? ExitCode::kAborted : ExitCode::kUsage);
+  print_out(shown(result, content, format));
+  if (trouble) throw Error(*trouble);
+  std::error_code ignored;
+  const std::string places = fmt::format("\nresult   {}\nsamples  {}\n", file.string(),
+                                         fs::exists(samples, ignored) ? samples.string() : "none");
+  if (format == OutputFormat::kText) {
+    print_out(places);
+  } else {
+    flush_out();
+    print_err(places.substr(1));
+  }
+  return exit_code(result.status, strict);
 }
 
 void print_json(const nlohmann::json& document) {

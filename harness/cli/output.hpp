@@ -8,8 +8,6 @@
 
 #include "harness/base/error.hpp"
 #include "harness/cli/options.hpp"
-#include "harness/result/ablation.hpp"
-#include "harness/result/profile.hpp"
 #include "harness/result/result.hpp"
 #include "harness/scenario/session.hpp"
 
@@ -27,12 +25,7 @@ std::filesystem::path new_run_folder(const std::string& name);
 /// Error says so after the summary.
 /// In another format than text the result stands alone on stdout, and where the files are on
 /// stderr.
-ExitCode deliver(const Result& result, const std::filesystem::path& file,
-                 const std::filesystem::path& samples, bool strict,
-                 OutputFormat format = OutputFormat::kText);
-ExitCode deliver(const Profile& result, const std::filesystem::path& file,
-                 const std::filesystem::path& samples, bool strict);
-ExitCode deliver(const Ablation& result, const std::filesystem::path& file,
+ExitCode deliver(const ResultCommon& result, const std::filesystem::path& file,
                  const std::filesystem::path& samples, bool strict,
                  OutputFormat format = OutputFormat::kText);
 

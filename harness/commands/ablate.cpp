@@ -12,8 +12,8 @@
 #include "harness/cli/output.hpp"
 #include "harness/cli/run_options.hpp"
 #include "harness/commands/command.hpp"
+#include "harness/kinds/ablation/measure.hpp"
 #include "harness/measure/identity.hpp"
-#include "harness/measure/measure_ablation.hpp"
 #include "harness/system/interrupt.hpp"
 
 namespace harness {
@@ -108,8 +108,8 @@ ExitCode ablate_command(const Arguments& arguments) {
   constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
   std::optional<double> memory = options.number("memory");
   if (memory) *memory *= kGib;
-  const Ablation ablation = measure_ablation(plan, samples, command_line, memory);
-  return deliver(ablation, file, samples, options.flag("strict"), format);
+  return deliver(measure_ablation(plan, samples, command_line, memory), file, samples,
+                 options.flag("strict"), format);
 }
 
 }  // namespace harness

@@ -7,6 +7,7 @@
 #include "harness/cli/options.hpp"
 #include "harness/cli/output.hpp"
 #include "harness/commands/command.hpp"
+#include "harness/kinds/ablation/gains.hpp"
 #include "harness/measure/advice_facts.hpp"
 #include "harness/measure/profile_file.hpp"
 #include "harness/plan/settings.hpp"
@@ -53,13 +54,7 @@ ExitCode advise_command(const Arguments& arguments) {
   const Profile profile = read_profile(report.profile_file);
   report.profile_uuid = profile.identity.uuid;
   note_doubts(profile, report.notes);
-  const std::vector<Ablation> ablations =
-      measured_ablations(options.texts("measured"), profile, report.notes);
-  report.measured = measured_gains(ablations);
-  report.ablations = ablations.size();
-  if (!ablations.empty() && report.measured.empty()) {
-    report.notes.push_back("no ablation holds a variant that differs from another in one thing");
-  }
+  add_measured(options.texts("measured"), profile, report);
   RunRequest request = request_from_result(profile);
   fit_to_machine(request, false, report.notes);
   RunPlan plan = make_plan(request, home_folder());

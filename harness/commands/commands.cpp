@@ -13,6 +13,7 @@
 #include "harness/base/text.hpp"
 #include "harness/base/version.hpp"
 #include "harness/commands/command.hpp"
+#include "harness/kinds/kinds.hpp"
 #include "harness/measure/series.hpp"
 
 namespace harness {
@@ -128,6 +129,7 @@ int run_command_line(int argc, char** argv) {
 
 int run_program(int argc, char** argv) {
   guard_streams();
+  register_result_kinds();
   const int code = run_command_line(argc, argv);
   const std::optional<int> why = lost_output();
   // Whoever runs a series has the same stdout and says it for all its runs; no result is lost.

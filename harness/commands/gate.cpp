@@ -101,17 +101,19 @@ std::vector<Result> read_results(const fs::path& path, bool own_rules) {
   for (const std::string& file : result_files({path.string()})) {
     CheckedFile checked = check_file(file);
     const std::string name = printable(file);
+    const auto* run = checked.report.as<Result>();
+    std::string foreign_checks;
     if (!own_rules) {
       std::erase_if(checked.report.problems, [&](const SchemaProblem& problem) {
-        auto& result = checked.report.result;
-        const bool foreign = is_of_foreign_checks(problem) && result && result->quality;
-        if (foreign) result->quality->foreign_checks = problem_text(problem);
+        const bool foreign = is_of_foreign_checks(problem) && run != nullptr && run->quality;
+        if (foreign) foreign_checks = problem_text(problem);
         return foreign || problem.path == "/workload/rules_sha256";
       });
     }
     require_sound(checked, ExitCode::kUsage);
-    if (!checked.report.result) throw Error(name, "is no result of a run", "leave it out");
-    results.push_back(std::move(*checked.report.result));
+    if (run == nullptr) throw Error(name, "is no result of a run", "leave it out");
+    results.push_back(checked.report.take<Result>());
+    if (!foreign_checks.empty()) results.back().quality->foreign_checks = foreign_checks;
   }
   require_whole_series(path, results);
   return one_per_run(std::move(results));

@@ -19,6 +19,7 @@
 #include "harness/report/page/html_render.hpp"
 #include "harness/report/report_data.hpp"
 #include "harness/report/text/report_forms.hpp"
+#include "harness/result/kind.hpp"
 
 namespace harness {
 namespace {
@@ -55,10 +56,10 @@ void add_campaigns(const std::vector<std::string>& paths, ReportData& data) {
   rules.allow_debug = true;  // it was measured, whatever it is worth
   for (const fs::path& folder : folders) {
     std::vector<Result> runs;
-    for (const ReportRun& run : data.runs) {
+    for (const ReportItem& run : data.runs()) {
       const bool of_a_side = lies_in(folder / "baseline", run.file.name) ||
                              lies_in(folder / "candidate", run.file.name);
-      if (of_a_side) runs.push_back(run.result);
+      if (of_a_side) runs.push_back(as<Result>(run));
     }
     try {
       KeptCampaign kept = read_campaign(folder, runs, rules);
@@ -89,7 +90,7 @@ void name_troubles(const ReportData& data, void (*tell_skipped)(std::string_view
     if (!file.problems.empty()) print_err(fmt::format("harness: {}\n", line_about(file)));
   };
   for (const ReportFile& file : data.rejected) tell(file);
-  for_each_result(data, [&](const auto& one) { tell(one.file); });
+  for_each_result(data, [&](const ReportItem& one) { tell(one.file); });
   for (const ReportFile& file : data.skipped) {
     tell_skipped(fmt::format("skipped  {}\n", line_about(file)));
   }
@@ -131,7 +132,7 @@ ExitCode report_command(const Arguments& arguments) {
   ReportData data = collector.finish();
   add_campaigns(options.words(), data);
   if (data.empty()) {
-    std::string why = "there is no result of a run, an ablation or a profile in what was given";
+    std::string why = fmt::format("there is no result in what was given ({})", names_of_kinds());
     if (!data.rejected.empty()) why += ": " + line_about(data.rejected.front());
     throw Error("report", why, "harness report runs -o report.html");
   }
@@ -141,12 +142,14 @@ ExitCode report_command(const Arguments& arguments) {
   }
   write_file_atomically(*file, render_html(make_page(data)));
   name_troubles(data, print_out);
-  const std::string campaigns =
-      data.campaigns.empty() ? "" : format_count(std::ssize(data.campaigns), "campaign") + ", ";
-  print_out(fmt::format("report   {} ({}{}, {}, {})\n", printable(*file), campaigns,
-                        format_count(std::ssize(data.runs), "run"),
-                        format_count(std::ssize(data.ablations), "ablation"),
-                        format_count(std::ssize(data.profiles), "profile")));
+  std::vector<std::string> counts;
+  if (!data.campaigns.empty()) {
+    counts.push_back(format_count(std::ssize(data.campaigns), "campaign"));
+  }
+  for (const ReportGroup& group : data.groups) {
+    counts.push_back(format_count(std::ssize(group.items), group.name));
+  }
+  print_out(fmt::format("report   {} ({})\n", printable(*file), join(counts, ", ")));
   return data.code();
 }
 

@@ -52,7 +52,7 @@ ExitCode validate_command(const Arguments& arguments) {
       print_check(checked);
       code = worse(code, checked.report.code);
       ++files;
-      if (const ResultCommon* result = checked.report.common()) {
+      if (const ResultCommon* result = checked.report.result.get()) {
         book.add(printable(file), *result);
       }
     }

@@ -10,11 +10,9 @@
 #include "harness/base/error.hpp"
 #include "harness/base/files.hpp"
 #include "harness/base/text.hpp"
-#include "harness/check/checked_file.hpp"
 #include "harness/measure/profile_file.hpp"
 #include "harness/measure/replay_session.hpp"
 #include "harness/plan/ablation_plan.hpp"
-#include "harness/system/capture.hpp"
 #include "harness/system/interrupt.hpp"
 #include "harness/system/page_faults.hpp"
 
@@ -23,35 +21,6 @@ namespace {
 
 /// A replay for advice needs no interval.
 constexpr std::int64_t kRounds = 3;
-
-Ablation read_ablation(const std::string& file, const Profile& profile) {
-  CheckedFile checked = check_file(file);
-  require_sound(checked, checked.report.problems_code);
-  if (!checked.report.ablation) {
-    throw Error(printable(file), "is no ablation", "'harness ablate' writes one");
-  }
-  if (checked.report.ablation->rules.workload != profile.rules.workload) {
-    throw Error(printable(file),
-                "is of the workload '" + printable(checked.report.ablation->rules.workload) +
-                    "', and the profile of '" + profile.rules.workload + "'",
-                "", ExitCode::kInconclusive);
-  }
-  return std::move(*checked.report.ablation);
-}
-
-/// What keeps a measured gain from being held against an expected one.
-void note_differences(const Ablation& ablation, const Profile& profile, const std::string& file,
-                      std::vector<std::string>& notes) {
-  for (const char* key : {"batch_size", "threads"}) {
-    const std::string there = setting_text(ablation.settings, key);
-    const std::string here = setting_text(profile.settings, key);
-    if (there == here) continue;
-    notes.push_back(fmt::format("{}: {} is {} there, {} in the profile", file, key, there, here));
-  }
-  if (system_fingerprint(ablation.system) != system_fingerprint(profile.system)) {
-    notes.push_back(file + ": measured on another machine than the profile");
-  }
-}
 
 /// Allocator, precision and kernels that are not as in the plan and can be had here.
 std::vector<AdvisedChange> possible_changes(const RunPlan& plan) {
@@ -123,22 +92,6 @@ bool allows(const AdviceFacts& facts, const AdvisedChange& change) {
 }
 
 }  // namespace
-
-std::vector<Ablation> measured_ablations(const std::vector<std::string>& files,
-                                         const Profile& profile, std::vector<std::string>& notes) {
-  std::vector<Ablation> ablations;
-  for (const std::string& file : files) {
-    Ablation next = read_ablation(file, profile);
-    for (const Ablation& one : ablations) {
-      if (one.identity.uuid == next.identity.uuid) {
-        throw Error("--measured " + printable(file), "is the same ablation as one before it");
-      }
-    }
-    ablations.push_back(std::move(next));
-    note_differences(ablations.back(), profile, printable(file), notes);
-  }
-  return ablations;
-}
 
 AdviceFacts advice_facts(const Profile& profile, RunPlan& plan, const RunRequest& request,
                          std::vector<std::string>& notes) {

@@ -1,5 +1,5 @@
 // What advice about a profile needs beside the profile: what machine and workload allow, what
-// replays tell, the ablations that tried it, and the command that tries it.
+// replays tell, and the command that tries it.
 #pragma once
 
 #include <string>
@@ -7,16 +7,9 @@
 
 #include "harness/plan/plan.hpp"
 #include "harness/profile/advice.hpp"
-#include "harness/result/ablation.hpp"
 #include "harness/result/profile.hpp"
 
 namespace harness {
-
-/// The ablations in `files`, each once. Says in `notes` what keeps a gain that they measured from
-/// being held against an expected one. Throws Error for a file that is no sound ablation of the
-/// profile's workload.
-std::vector<Ablation> measured_ablations(const std::vector<std::string>& files,
-                                         const Profile& profile, std::vector<std::string>& notes);
 
 /// Runs replays; what cannot be told of them goes to `notes`. `request` is what `plan` was made of.
 /// Throws Interrupted.

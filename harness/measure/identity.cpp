@@ -1,23 +1,14 @@
 #include "harness/measure/identity.hpp"
 
-#include <fmt/format.h>
-
-#include <random>
+#include <boost/uuid/random_generator.hpp>
+#include <boost/uuid/uuid_io.hpp>
 
 #include "harness/base/text.hpp"
 #include "harness/base/version.hpp"
 
 namespace harness {
 
-std::string new_uuid() {
-  std::random_device device;
-  std::string text;
-  for (int i = 0; i < 4; ++i) text += fmt::format("{:08x}", device());
-  text[12] = '4';                                               // version 4, random
-  text[16] = "89ab"[static_cast<unsigned char>(text[16]) % 4];  // variant 1
-  for (const std::size_t dash : {8U, 13U, 18U, 23U}) text.insert(dash, "-");
-  return text;
-}
+std::string new_uuid() { return to_string(boost::uuids::random_generator()()); }
 
 Identity make_identity(const SeriesPosition& position,
                        const std::vector<std::string>& command_line) {

@@ -32,10 +32,10 @@ Profile read_profile(const std::string& file) {
   CheckedFile checked = check_file(file);
   require_sound(checked, checked.report.problems_code);
   const std::string name = printable(file);
-  if (!checked.report.profile) {
+  if (checked.report.as<Profile>() == nullptr) {
     throw Error(name, "is no profile", "'harness profile' writes one");
   }
-  return std::move(*checked.report.profile);
+  return checked.report.take<Profile>();
 }
 
 void fit_to_machine(RunRequest& request, bool threads_asked, std::vector<std::string>& notes) {

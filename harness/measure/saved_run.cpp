@@ -22,7 +22,7 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-constexpr const char* kFormat = "harness-checkpoint/2";
+constexpr const char* kFormat = "harness-checkpoint/3";
 constexpr const char* kExtension = ".checkpoint";
 constexpr const char* kStatePart = ".state-";
 

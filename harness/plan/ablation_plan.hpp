@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "harness/plan/plan.hpp"
-#include "harness/result/ablation.hpp"
+#include "harness/result/variant_settings.hpp"
 
 namespace harness {
 

@@ -6,44 +6,42 @@
 #include <utility>
 
 #include "harness/base/text.hpp"
+#include "harness/report/shown_kind.hpp"
+#include "harness/result/kind.hpp"
 
 namespace harness {
 namespace {
 
 /// JSON that is a file of something else: a schema, a package's description.
 bool is_no_result(const ValidationReport& report) {
-  return report.common() == nullptr && !report.problems.empty() &&
+  return report.result == nullptr && !report.problems.empty() &&
          (report.problems.front().path == "/kind" ||
           report.problems.front().reason.starts_with("not an object"));
 }
 
-template <class Kind>
-void sort_by_start(std::vector<Kind>& list) {
-  std::stable_sort(list.begin(), list.end(), [](const Kind& a, const Kind& b) {
-    const auto key = [](const Kind& one) {
-      return std::pair(one.result.identity.started_at, one.result.identity.run_index);
+void sort_by_start(std::vector<ReportItem>& list) {
+  std::stable_sort(list.begin(), list.end(), [](const ReportItem& a, const ReportItem& b) {
+    const auto key = [](const ReportItem& one) {
+      return std::pair(one.result->identity.started_at, one.result->identity.run_index);
     };
     return key(a) < key(b);
   });
 }
 
-/// Metrics with as many samples as are drawn. Of training all are kept, an epoch each: convergence
-/// is told by them.
-void thin_run(ReportRun& run) {
-  constexpr std::size_t kMostEpochs = 10000;
-  for (Metric& metric : run.result.metrics) {
-    run.histograms.push_back(histogram_of(metric.samples));
-    run.samples.push_back(thin(metric.samples));
-    if (!run.result.training || metric.samples.size() > kMostEpochs) {
-      std::vector<Sample>().swap(metric.samples);
-    }
-  }
-}
-
 }  // namespace
 
+const std::vector<ReportItem>& ReportData::of(std::string_view name) const {
+  static const std::vector<ReportItem> none;
+  for (const ReportGroup& group : groups) {
+    if (group.name == name) return group.items;
+  }
+  return none;
+}
+
 bool ReportData::empty() const {
-  return runs.empty() && ablations.empty() && profiles.empty() && campaigns.empty() &&
+  return campaigns.empty() &&
+         std::all_of(groups.begin(), groups.end(),
+                     [](const ReportGroup& group) { return group.items.empty(); }) &&
          std::none_of(rejected.begin(), rejected.end(),
                       [](const ReportFile& file) { return file.code == ExitCode::kInvalid; });
 }
@@ -55,12 +53,17 @@ ExitCode ReportData::code() const {
     unreadable = unreadable || file.code == ExitCode::kUsage;
     invalid = invalid || file.code == ExitCode::kInvalid;
   };
-  for (const ReportRun& run : runs) look(run.file);
-  for (const ReportAblation& ablation : ablations) look(ablation.file);
-  for (const ReportProfile& profile : profiles) look(profile.file);
+  for_each_result(*this, [&](const ReportItem& item) { look(item.file); });
   for (const ReportFile& file : rejected) look(file);
   if (unreadable) return ExitCode::kUsage;
   return invalid ? ExitCode::kInvalid : ExitCode::kOk;
+}
+
+ReportCollector::ReportCollector() {
+  for (const auto& kind : result_kinds()) {
+    const auto* shown = dynamic_cast<const ShownKind*>(kind.get());
+    if (shown != nullptr) data_.groups.push_back({kind->name(), shown, {}});
+  }
 }
 
 // A file with problems of its own never hides a sound one that claims to be the same run.
@@ -78,20 +81,18 @@ void ReportCollector::add(const std::string& name, ValidationReport report,
   if (is_no_result(report)) return skip(name, report.problems.front().reason);
   ReportFile file{name, report.summary, report.problems_code, std::move(report.problems),
                   std::move(notes)};
-  if (report.result) {
-    if (seen_before(report.result->identity.uuid, file)) return;
-    ReportRun& run = data_.runs.emplace_back();
-    run.file = std::move(file);
-    run.result = std::move(*report.result);
-    thin_run(run);
-  } else if (report.ablation) {
-    if (seen_before(report.ablation->identity.uuid, file)) return;
-    data_.ablations.push_back({std::move(file), std::move(*report.ablation)});
-  } else if (report.profile) {
-    if (seen_before(report.profile->identity.uuid, file)) return;
-    data_.profiles.push_back({std::move(file), std::move(*report.profile)});
-  } else {
+  if (report.result == nullptr) {
     data_.rejected.push_back(std::move(file));
+    return;
+  }
+  const auto* kind = dynamic_cast<const ShownKind*>(report.kind);
+  if (kind == nullptr) return skip(name, "of a kind that is not shown: " + report.kind->name());
+  if (seen_before(report.result->identity.uuid, file)) return;
+  ReportItem item{std::move(file), nullptr, kind, {}, {}};
+  kind->thin(*report.result, item);
+  item.result = std::move(report.result);
+  for (ReportGroup& group : data_.groups) {
+    if (group.kind == kind) return group.items.push_back(std::move(item));
   }
 }
 
@@ -100,9 +101,7 @@ void ReportCollector::skip(const std::string& name, const std::string& why) {
 }
 
 ReportData ReportCollector::finish() {
-  sort_by_start(data_.runs);
-  sort_by_start(data_.ablations);
-  sort_by_start(data_.profiles);
+  for (ReportGroup& group : data_.groups) sort_by_start(group.items);
   return std::move(data_);
 }
 

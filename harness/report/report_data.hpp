@@ -2,7 +2,9 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/gate/report.hpp"
@@ -10,6 +12,8 @@
 #include "harness/result/validate.hpp"
 
 namespace harness {
+
+class ShownKind;
 
 /// What stood in a file, apart from its result.
 struct ReportFile {
@@ -20,22 +24,27 @@ struct ReportFile {
   std::vector<std::string> notes{};
 };
 
-/// A run, with no more samples than are drawn.
-struct ReportRun {
+/// A result, as it is shown.
+struct ReportItem {
   ReportFile file{};
-  Result result{};
-  std::vector<ThinSamples> samples{};   ///< of each metric of `result`
-  std::vector<Histogram> histograms{};  ///< of each metric of `result`
+  std::shared_ptr<const ResultCommon> result{};
+  const ShownKind* kind = nullptr;
+  // What a kind keeps of samples that it does not:
+  std::vector<ThinSamples> samples{};   ///< of each metric
+  std::vector<Histogram> histograms{};  ///< of each metric
 };
 
-struct ReportAblation {
-  ReportFile file{};
-  Ablation result{};
-};
+/// Precondition: `item` holds a T.
+template <class T>
+const T& as(const ReportItem& item) {
+  return static_cast<const T&>(*item.result);
+}
 
-struct ReportProfile {
-  ReportFile file{};
-  Profile result{};
+/// All results of a kind that can be shown, none of them also.
+struct ReportGroup {
+  std::string name{};  ///< the kind's
+  const ShownKind* kind = nullptr;
+  std::vector<ReportItem> items{};  ///< by their start
 };
 
 /// A campaign of the gate, by its folder.
@@ -46,13 +55,14 @@ struct ReportCampaign {
 };
 
 struct ReportData {
-  std::vector<ReportRun> runs{};            ///< by their start
-  std::vector<ReportAblation> ablations{};  ///< by their start
-  std::vector<ReportProfile> profiles{};    ///< by their start
+  std::vector<ReportGroup> groups{};        ///< in the order of the kinds
   std::vector<ReportCampaign> campaigns{};  ///< in the order in which they were given
   std::vector<ReportFile> rejected{};       ///< of no form that a result could be read from
   std::vector<ReportFile> skipped{};        ///< no results, or there before
 
+  /// The results of the kind `name`.
+  const std::vector<ReportItem>& of(std::string_view name) const;
+  const std::vector<ReportItem>& runs() const { return of("run"); }
   /// Whether there is nothing to show: no result, no campaign, and no file that at least claims to
   /// be one.
   bool empty() const;
@@ -61,17 +71,18 @@ struct ReportData {
   ExitCode code() const;
 };
 
-/// Calls `visit` with each run, then each ablation, then each profile.
+/// Calls `visit` with each result, kind by kind.
 template <class Visit>
 void for_each_result(const ReportData& data, const Visit& visit) {
-  for (const ReportRun& run : data.runs) visit(run);
-  for (const ReportAblation& ablation : data.ablations) visit(ablation);
-  for (const ReportProfile& profile : data.profiles) visit(profile);
+  for (const ReportGroup& group : data.groups) {
+    for (const ReportItem& item : group.items) visit(item);
+  }
 }
 
 /// Takes one file after another, so that of each no more is kept than the report shows.
 class ReportCollector {
  public:
+  ReportCollector();
   /// `report` is what was found in the file `name`, `notes` what could not be checked of it.
   void add(const std::string& name, ValidationReport report, std::vector<std::string> notes);
   /// A file that is left out, and why.

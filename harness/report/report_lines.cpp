@@ -7,7 +7,7 @@
 
 #include "harness/base/text.hpp"
 #include "harness/profile/views.hpp"
-#include "harness/report/ablation_lines.hpp"
+#include "harness/report/shown_kind.hpp"
 #include "harness/result/common_json.hpp"
 
 namespace harness {
@@ -36,19 +36,6 @@ std::string ratio_digits(double ratio) {
                      : ratio < 9.995 ? 2
                      : ratio < 99.95 ? 1
                                      : 0);
-}
-
-ReportLine common_line(const ResultCommon& result, const ReportFile& file) {
-  ReportLine line;
-  line.started_at = printable(result.identity.started_at, 24);
-  line.workload = printable(result.rules.workload, 40);
-  line.tier = printable(result.rules.tier, 16);
-  line.machine = short_name(machine_of(result));
-  line.commit = commit_of(result.identity);
-  line.status = status_text(result.status, file);
-  line.tone = status_tone(result.status, file);
-  line.file = printable(file.name);
-  return line;
 }
 
 }  // namespace
@@ -124,52 +111,38 @@ Tone status_tone(const Status& status, const ReportFile& file) {
   return Tone::kGood;
 }
 
-ReportLine line_of(const ReportRun& run) {
-  ReportLine line = common_line(run.result, run.file);
-  line.stack =
-      setting_text(run.result.settings, "precision") + " " + kernels_text(run.result.kernels);
-  if (const Metric* metric = headline_metric(run.result)) {
+ReportLine line_of(const ReportItem& item) { return item.kind->line(*item.result, item.file); }
+
+ReportLine common_line(const ResultCommon& result, const ReportFile& file) {
+  ReportLine line;
+  line.started_at = printable(result.identity.started_at, 24);
+  line.workload = printable(result.rules.workload, 40);
+  line.tier = printable(result.rules.tier, 16);
+  line.machine = short_name(machine_of(result));
+  line.commit = commit_of(result.identity);
+  line.status = status_text(result.status, file);
+  line.tone = status_tone(result.status, file);
+  line.file = printable(file.name);
+  return line;
+}
+
+ReportLine line_of_run(const Result& run, const ReportFile& file) {
+  ReportLine line = common_line(run, file);
+  line.stack = setting_text(run.settings, "precision") + " " + kernels_text(run.kernels);
+  if (const Metric* metric = headline_metric(run)) {
     line.headline = {printable(metric->tag, 40), with_quartiles(metric->summary, metric->unit),
                      metric->summary.median->center};
   }
-  line.quality = quality_text(run.result.quality);
-  if (run.result.quality) line.quality_value = run.result.quality->quality.value;
+  line.quality = quality_text(run.quality);
+  if (run.quality) line.quality_value = run.quality->quality.value;
   return line;
 }
 
-ReportLine line_of(const ReportAblation& ablation) {
-  ReportLine line = common_line(ablation.result, ablation.file);
-  const std::vector<Variant>& variants = ablation.result.variants;
-  line.stack = "ablation, " + format_count(std::ssize(variants), "variant");
-  const Variant* best = nullptr;
-  std::size_t judged = 0;
-  std::size_t missed = 0;
-  for (const Variant& variant : variants) {
-    const auto& ratio = variant.to_first.value;
-    if (ratio && !is_doubtful(variant) &&
-        (best == nullptr || ratio->center > best->to_first.value->center)) {
-      best = &variant;
-    }
-    if (!variant.quality || !variant.quality->passed) continue;
-    ++judged;
-    missed += *variant.quality->passed ? 0 : 1;
-  }
-  if (best != nullptr) {
-    const Interval& ratio = *best->to_first.value;
-    line.headline = {printable(best->name, 30), ratio_text(ratio) + " x first", ratio.center};
-  }
-  line.quality = judged == 0   ? "-"
-                 : missed == 0 ? "met by all"
-                               : fmt::format("{} of {} MISSED", missed, judged);
-  return line;
-}
-
-ReportLine line_of(const ReportProfile& profile) {
-  const Profile& result = profile.result;
-  const ProfileTables& tables = result.tables;
-  ReportLine line = common_line(result, profile.file);
-  line.stack = fmt::format("{} {}, profile", setting_text(result.settings, "precision"),
-                           kernels_text(result.kernels));
+ReportLine line_of_profile(const Profile& profile, const ReportFile& file) {
+  const ProfileTables& tables = profile.tables;
+  ReportLine line = common_line(profile, file);
+  line.stack = fmt::format("{} {}, profile", setting_text(profile.settings, "precision"),
+                           kernels_text(profile.kernels));
   line.quality = "-";
   const std::vector<OperatorSum> parts = by_part(tables);
   if (tables.step_seconds > 0 && !parts.empty()) {

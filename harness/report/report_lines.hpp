@@ -8,6 +8,7 @@
 
 #include "harness/report/html_data.hpp"
 #include "harness/report/report_data.hpp"
+#include "harness/result/profile.hpp"
 
 namespace harness {
 
@@ -33,10 +34,13 @@ struct ReportLine {
   std::string file{};
 };
 
-ReportLine line_of(const ReportRun& run);
-ReportLine line_of(const ReportAblation& ablation);
+/// As its kind has it.
+ReportLine line_of(const ReportItem& item);
+ReportLine line_of_run(const Result& run, const ReportFile& file);
 /// Told by the part of the model that a step spends most of its time in.
-ReportLine line_of(const ReportProfile& profile);
+ReportLine line_of_profile(const Profile& profile, const ReportFile& file);
+/// What lines of all kinds say, without stack, headline and quality.
+ReportLine common_line(const ResultCommon& result, const ReportFile& file);
 
 /// The metric that a run's speed is told by: time to quality where its target was reached, else its
 /// step, else the first one that is better when lower; null without any.

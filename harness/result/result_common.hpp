@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <typeinfo>
 #include <vector>
 
 #include "harness/base/types.hpp"
@@ -93,7 +94,7 @@ struct RulesReference {
   std::string division{};  ///< closed | open
   std::vector<Departure> departures{};
   bool mlperf_equivalent = false;
-  std::string scenario{};  ///< how the workload was driven; empty in an ablation
+  std::string scenario{};  ///< how the workload was driven; empty where that is of each part
   bool lockstep = false;   ///< when told, in turn with other processes
 };
 
@@ -126,8 +127,9 @@ struct QualityReport {
 struct CostReport {
   Cost cost{};
   std::optional<double> achieved_flops_per_second{};  ///< step FLOPs over the median step
-  std::optional<double> utilisation{};  ///< of the measured peak of `cost.precision`, 0..1
-  std::string reason{};                 ///< why `utilisation` is missing
+  /// Of the measured peak of `cost.precision`; above 1 where kernels do less than `cost` counts.
+  std::optional<double> utilisation{};
+  std::string reason{};  ///< why `utilisation` is missing
   /// Of the multiplications that the FLOPs stand for, those that were done; empty: not told.
   std::optional<double> work_done{};
 };
@@ -140,6 +142,13 @@ struct Submission {
 
 /// The part that all kinds share; each kind adds what it measured.
 struct ResultCommon {
+  ResultCommon() = default;
+  ResultCommon(const ResultCommon&) = default;
+  ResultCommon(ResultCommon&&) = default;
+  ResultCommon& operator=(const ResultCommon&) = default;
+  ResultCommon& operator=(ResultCommon&&) = default;
+  virtual ~ResultCommon() = default;
+
   Identity identity{};
   RulesReference rules{};
   Settings settings{};
@@ -154,5 +163,13 @@ struct ResultCommon {
   Status status{};
   std::optional<Submission> submission{};  ///< empty: the file is as it was measured
 };
+
+/// `result` where it is a T and nothing derived from it: a profile is no run. Else, or for null,
+/// null.
+template <class T>
+const T* exactly(const ResultCommon* result) {
+  const bool is_one = result != nullptr && typeid(*result) == typeid(T);
+  return is_one ? static_cast<const T*>(result) : nullptr;
+}
 
 }  // namespace harness

@@ -14,7 +14,9 @@
 // valijson keeps one error for every broken item, without a limit: a hostile file with millions of
 // wrong items would cost gigabytes. Its own list is therefore put aside under another name, and
 // ours with the same interface, which counts what it does not keep, takes its place. This is the
-// only file that includes valijson.
+// only file that includes valijson, and all of it lies in a namespace of another name here: whoever
+// links this library and has valijson, too, has the real one.
+#define valijson harness_valijson
 // Without exceptions it would end the program over a bad schema.
 #define VALIJSON_USE_EXCEPTIONS 1
 #define ValidationResults UnboundedValidationResults

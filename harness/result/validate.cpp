@@ -3,35 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "harness/base/json_reader.hpp"
 #include "harness/base/text.hpp"
-#include "harness/result/ablation_consistency.hpp"
-#include "harness/result/ablation_json.hpp"
-#include "harness/result/consistency.hpp"
 #include "harness/result/digest.hpp"
-#include "harness/result/profile_consistency.hpp"
-#include "harness/result/profile_json.hpp"
-#include "harness/result/result_json.hpp"
 #include "harness/result/version_promises.hpp"
 
 namespace harness {
 namespace {
 
 using nlohmann::json;
-
-// Kinds whose schema is in results/schema/, with the version of it that we write.
-constexpr std::array kKinds = {std::pair{"run", kResultSchemaVersion},
-                               std::pair{"ablation", kAblationSchemaVersion},
-                               std::pair{"profile", kProfileSchemaVersion}};
-
-const auto* find_kind(const std::string& kind) {
-  const auto* found = std::find_if(kKinds.begin(), kKinds.end(),
-                                   [&](const auto& known) { return kind == known.first; });
-  return found == kKinds.end() ? nullptr : found;
-}
 
 void add(ValidationReport& report, ExitCode code, std::vector<SchemaProblem> problems) {
   if (problems.empty()) return;
@@ -44,22 +26,20 @@ void add(ValidationReport& report, ExitCode code, std::vector<SchemaProblem> pro
   }
 }
 
-std::vector<SchemaProblem> kind_problems(const json& document) {
+std::vector<SchemaProblem> kind_problems(const json& document, const ResultKind*& kind) {
   if (!document.is_object()) return {{"", "not an object, so not a result file"}};
   if (!document.contains("kind")) return {{"/kind", "missing, so this is not a result file"}};
-  const std::string kind = text_member(document, "kind");
-  if (find_kind(kind) != nullptr) return {};
-  std::vector<std::string> known;
-  for (const auto& [name, ignored] : kKinds) known.emplace_back(name);
-  return {{"/kind", fmt::format("'{}' is unknown to this version; known: {}", printable(kind, 40),
-                                join(known, ", "))}};
+  const std::string name = text_member(document, "kind");
+  kind = find_result_kind(name);
+  if (kind != nullptr) return {};
+  return {{"/kind", fmt::format("'{}' is unknown to this version; known: {}", printable(name, 40),
+                                names_of_kinds())}};
 }
 
 // Same major version, and a minor one we know: a newer file may hold what we would overlook.
-std::vector<SchemaProblem> version_problems(const json& document) {
+std::vector<SchemaProblem> version_problems(const json& document, const std::string& readable) {
   const std::string version = text_member(document, "schema_version");
   const std::vector<std::string> theirs = split(version, '.');
-  const char* readable = find_kind(text_member(document, "kind"))->second;
   const std::vector<std::string> ours = split(readable, '.');
   const auto number = [](const std::vector<std::string>& parts, std::size_t i) {
     return i < parts.size() ? parse_integer(parts[i]).value_or(-1) : -1;
@@ -81,13 +61,12 @@ std::vector<SchemaProblem> digest_problems(const json& document) {
   return {{"/digest", "does not fit the content: the file was damaged or edited"}};
 }
 
-template <class Kind, class Check>
-std::vector<SchemaProblem> rules_problems(const Check& check, const Kind& result,
-                                          const json& document) {
+std::vector<SchemaProblem> rules_problems(const RulesCheck& check, const ResultKind& kind,
+                                          const ResultCommon& result, const json& document) {
   if (!check) return {};
   std::vector<Violation> found;
   try {
-    found = check(result, document);
+    found = check(kind, result, document);
   } catch (const Error& error) {
     return {{"/workload/rules_file", std::string("cannot be checked: ") + error.what()}};
   }
@@ -108,31 +87,22 @@ std::vector<SchemaProblem> rules_problems(const Check& check, const Kind& result
 }
 
 void check_document(const json& document, const RulesCheck& rules_check, ValidationReport& report) {
-  add(report, ExitCode::kInvalid, kind_problems(document));
+  add(report, ExitCode::kInvalid, kind_problems(document, report.kind));
   if (!report.problems.empty()) return;
-  const std::vector<SchemaProblem> version = version_problems(document);
+  const ResultKind& kind = *report.kind;
+  const std::vector<SchemaProblem> version = version_problems(document, kind.version());
   add(report, ExitCode::kInvalid, version);
   // The canonical form needs no schema, so damage shows in files of any version.
   add(report, ExitCode::kUsage, digest_problems(document));
   if (!version.empty()) return;
-  const std::vector<SchemaProblem> form =
-      validate_schema(document, result_schema_path(text_member(document, "kind")));
+  const std::vector<SchemaProblem> form = validate_schema(document, kind.schema());
   add(report, ExitCode::kInvalid, form);
   if (!form.empty()) return;
   add(report, ExitCode::kInvalid, broken_promises(document));
-  const auto check = [&](const auto& result, const auto& rules) {
-    add(report, ExitCode::kInvalid, find_inconsistencies(result, document));
-    add(report, ExitCode::kInvalid, rules_problems(rules, result, document));
-  };
-  const std::string kind = text_member(document, "kind");
   try {
-    if (kind == "run") {
-      check(report.result.emplace(result_from_json(document)), rules_check.run);
-    } else if (kind == "profile") {
-      check(report.profile.emplace(profile_from_json(document)), rules_check.profile);
-    } else {
-      check(report.ablation.emplace(ablation_from_json(document)), rules_check.ablation);
-    }
+    report.result = kind.read(document);
+    add(report, ExitCode::kInvalid, kind.inconsistencies(*report.result, document));
+    add(report, ExitCode::kInvalid, rules_problems(rules_check, kind, *report.result, document));
   } catch (const Error& error) {
     // What a schema cannot say. One file's fault is not to end the check of others.
     add(report, ExitCode::kInvalid, {{"", error.why()}});
@@ -141,13 +111,12 @@ void check_document(const json& document, const RulesCheck& rules_check, Validat
 
 void conclude(ValidationReport& report) {
   report.code = report.problems_code;
-  const ResultCommon* common = report.common();
-  if (!report.problems.empty() || common == nullptr) {
+  if (!report.problems.empty() || report.result == nullptr) {
     report.summary = fmt::format("not valid: {} problem{}", report.problems.size(),
                                  report.problems.size() == 1 ? "" : "s");
     return;
   }
-  const Status& status = common->status;
+  const Status& status = report.result->status;
   switch (status.state) {
     case RunState::kValid:
       report.summary = status.mistrusted ? "valid, but mistrusted" : "valid";
@@ -168,14 +137,6 @@ void conclude(ValidationReport& report) {
 }
 
 }  // namespace
-
-const ResultCommon* ValidationReport::common() const {
-  if (result) return &*result;
-  if (profile) return &*profile;
-  return ablation ? &*ablation : nullptr;
-}
-
-std::string written_schema_version(const std::string& kind) { return find_kind(kind)->second; }
 
 json read_result_document(const std::filesystem::path& path) {
   JsonLimits limits;

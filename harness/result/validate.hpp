@@ -4,27 +4,23 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/base/error.hpp"
-#include "harness/result/ablation.hpp"
-#include "harness/result/profile.hpp"
-#include "harness/result/result.hpp"
+#include "harness/result/kind.hpp"
 #include "harness/result/schema.hpp"
 
 namespace harness {
 
 /// Checks a result of any state against the rules of its workload and what else is known outside
-/// the file, a function for each kind; either may be empty. Plugged in from outside, so that result
-/// files can be read without knowing rules. May throw Error when the rules cannot be had.
-struct RulesCheck {
-  std::function<std::vector<Violation>(const Result&, const nlohmann::json&)> run{};
-  std::function<std::vector<Violation>(const Ablation&, const nlohmann::json&)> ablation{};
-  std::function<std::vector<Violation>(const Profile&, const nlohmann::json&)> profile{};
-};
+/// the file. Plugged in from outside, so that result files can be read without knowing rules; may
+/// be empty. May throw Error when the rules cannot be had.
+using RulesCheck = std::function<std::vector<Violation>(
+    const ResultKind& kind, const ResultCommon& result, const nlohmann::json& document)>;
 
 struct ValidationReport {
   /// What is wrong with the file itself, each with its JSON pointer.
@@ -38,17 +34,22 @@ struct ValidationReport {
   ExitCode code = ExitCode::kOk;
   /// One line for people: "valid", "not valid: 3 problems", "sound file of an aborted run", ...
   std::string summary{};
-  /// What was read, where the form allows it: one of these, by the kind of the file.
-  std::optional<Result> result{};
-  std::optional<Ablation> ablation{};
-  std::optional<Profile> profile{};
+  /// Of the file, where it says one that is known.
+  const ResultKind* kind = nullptr;
+  /// What was read; null where the form did not allow it.
+  std::shared_ptr<ResultCommon> result{};
 
-  /// What all kinds share of what was read; nullptr where the form did not allow it.
-  const ResultCommon* common() const;
+  /// What was read, where it is a T; else null.
+  template <class T>
+  const T* as() const {
+    return exactly<T>(result.get());
+  }
+  /// The same to keep. Precondition: it is a T.
+  template <class T>
+  T take() {
+    return std::move(static_cast<T&>(*result));
+  }
 };
-
-/// The schema version that this program writes for a kind that it knows.
-std::string written_schema_version(const std::string& kind);
 
 /// A file's document within the bounds of result files. Throws Error.
 nlohmann::json read_result_document(const std::filesystem::path& path);

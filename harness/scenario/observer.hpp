@@ -46,7 +46,7 @@ struct EvaluationPoint {
 class Observer {
  public:
   virtual ~Observer() = default;
-  /// A new part of the run begins: "data", "cache", "prepare", "warm-up", "timed", "evaluate".
+  /// A new part of the run begins: "cache", "data", "prepare", "steps" or "train", "evaluate".
   virtual void stage(const std::string& /*name*/) {}
   virtual void progress(const std::string& /*what*/, std::int64_t /*done*/,
                         std::int64_t /*total*/) {}

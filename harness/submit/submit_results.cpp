@@ -52,14 +52,14 @@ std::optional<SchemaProblem> hindrance(const ResultCommon& common) {
 
 /// The code of a file that may be shared is kOk.
 ExitCode fitness(const CheckedFile& checked) {
-  const ResultCommon* common = checked.report.common();
+  const ResultCommon* common = checked.report.result.get();
   if (checked.report.code != ExitCode::kOk || common == nullptr) return checked.report.code;
   const bool fit = common->status.state == RunState::kValid && !hindrance(*common);
   return fit ? ExitCode::kOk : ExitCode::kInvalid;
 }
 
 std::string first_reason(const CheckedFile& checked) {
-  const ResultCommon* common = checked.report.common();
+  const ResultCommon* common = checked.report.result.get();
   const auto forbidden = common == nullptr ? std::nullopt : hindrance(*common);
   if (checked.report.problems.empty() && !forbidden) return checked.report.summary;
   const SchemaProblem& problem =
@@ -87,9 +87,9 @@ Prepared prepare(CheckedFile checked, const PrivateNames& names) {
   json document = std::move(checked.document);
   prepared.redacted = redact(document, names);
   Submission submission{document.at("digest").get<std::string>(), prepared.redacted};
-  if (checked.report.common()->submission) {
+  if (checked.report.result->submission) {
     // What was shared before is shared again: the file as it was measured is still the first one.
-    const Submission& before = *checked.report.common()->submission;
+    const Submission& before = *checked.report.result->submission;
     submission = before;
     std::erase_if(submission.redacted, [&](const std::string& pointer) {
       return !document.contains(json::json_pointer(pointer));  // a key above it changed just now
@@ -107,14 +107,14 @@ Prepared prepare(CheckedFile checked, const PrivateNames& names) {
                             submission.redacted.size(), kMostRedacted));
   }
   document["submission"] = submission_json(submission);
-  document["schema_version"] = written_schema_version(document.at("kind"));
+  document["schema_version"] = checked.report.kind->version();
   document["digest"] = digest_of(document);
   const CheckedFile again = check_result(checked.file, document);
   if (fitness(again) != ExitCode::kOk) {
     throw Error(printable(checked.file), "would not hold when redacted: " + first_reason(again),
                 "nothing was written", fitness(again));
   }
-  const ResultCommon& common = *again.report.common();
+  const ResultCommon& common = *again.report.result;
   prepared.path = submission_path(common);
   prepared.uuid = common.identity.uuid;
   prepared.text = readable_json(document);
@@ -247,7 +247,7 @@ ExitCode check_results_tree(const std::string& tree) {
       code = worse(code, why);
     };
     code = worse(code, checked.report.code);
-    if (const ResultCommon* common = checked.report.common()) {
+    if (const ResultCommon* common = checked.report.result.get()) {
       const fs::path here = fs::path(file).lexically_relative(tree);
       const fs::path place = submission_path(*common);
       if (here != place) refuse(ExitCode::kUsage, "", "belongs at " + place.string());

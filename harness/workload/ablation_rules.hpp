@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "harness/result/ablation.hpp"
 #include "harness/workload/rules.hpp"
 
 namespace harness {
@@ -22,18 +21,5 @@ std::string nearest_base(const AblationRule& rule, const std::string& name,
 
 /// Whether `path` (a JSON pointer into a run's result) is something that variants set.
 bool set_by_variants(const std::string& path);
-
-/// The constraints that hold for `ablation` as a whole: all but those on what its variants set. One
-/// that ended before any process could tell of data, weights and hyperparameters is held to those
-/// on its settings alone.
-std::vector<Constraint> shared_constraints(const std::vector<Constraint>& constraints,
-                                           const Ablation& ablation);
-
-/// Everything in `ablation` (with its JSON form `document`) that breaks `rules`: variants that are
-/// not those of the rules or are compared with others, peers whose times are doubtful, warm-up, the
-/// quality of each, constraints.
-/// Used after measuring and again by `validate`.
-std::vector<Violation> check_rules(const Rules& rules, const Ablation& ablation,
-                                   const nlohmann::json& document);
 
 }  // namespace harness

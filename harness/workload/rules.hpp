@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "harness/base/metric.hpp"
-#include "harness/result/ablation.hpp"
 #include "harness/result/result.hpp"
+#include "harness/result/variant_settings.hpp"
 #include "harness/workload/scenario_info.hpp"
 
 namespace harness {

@@ -5,9 +5,8 @@
 #include "harness/base/error.hpp"
 #include "harness/base/json_reader.hpp"
 #include "harness/check/checked_file.hpp"
-#include "harness/report/text/ablation_summary.hpp"
-#include "harness/report/text/profile_summary.hpp"
-#include "harness/report/text/summary.hpp"
+#include "harness/kinds/kinds.hpp"
+#include "harness/report/shown_kind.hpp"
 #include "harness/result/canonical_json.hpp"
 #include "harness/result/digest.hpp"
 #include "harness/result/redact.hpp"
@@ -27,10 +26,11 @@ json parsed(std::string_view bytes) {
 
 /// A file that is believed can be shown and shared.
 void use(const CheckedFile& checked, json document) {
-  if (checked.report.result) render_summary(*checked.report.result);
-  if (checked.report.ablation) render_summary(*checked.report.ablation);
-  if (checked.report.profile) render_summary(*checked.report.profile);
-  const auto place = submission_path(*checked.report.common());
+  const ResultCommon& result = *checked.report.result;
+  const ShownKind* kind = shown_kind_of(result);
+  kind->summary(result, 100);
+  kind->table(result);
+  const auto place = submission_path(result);
   promise(place.is_relative() && std::distance(place.begin(), place.end()) == 2,
           "a place outside of the tree");
   const PrivateNames names = {{"/home/alice"}, {"/src/harness"}, {"alice"}, {"node7"}, {}};
@@ -44,6 +44,7 @@ void use(const CheckedFile& checked, json document) {
 }  // namespace
 
 void fuzz_result(std::string_view bytes) {
+  register_result_kinds();
   json document;
   try {
     document = parsed(bytes);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "harness/base/files.hpp"
-#include "harness/result/ablation_json.hpp"
+#include "harness/kinds/ablation/ablation_json.hpp"
 #include "harness/result/canonical_json.hpp"
 #include "harness/result/digest.hpp"
 #include "harness/result/result_json.hpp"

@@ -18,6 +18,7 @@
 #include "harness/report/text/report_forms.hpp"
 #include "tests/support/sample_ablation.hpp"
 #include "tests/support/sample_result.hpp"
+#include "tests/support/validated.hpp"
 
 using namespace harness;  // NOLINT(google-build-using-namespace)
 using nlohmann::json;
@@ -26,14 +27,6 @@ namespace {
 
 constexpr const char* kPayload =
     "</script><script>alert(1)</script><img src=x onerror=alert(2)>&amp;";
-
-/// A sound file's report of `result`.
-ValidationReport sound(const Result& result) {
-  ValidationReport report;
-  report.result = result;
-  report.summary = "valid";
-  return report;
-}
 
 Result run_number(int number, double seconds, const std::string& commit) {
   Result run = sample_result();
@@ -49,7 +42,7 @@ Result run_number(int number, double seconds, const std::string& commit) {
 
 ReportData collected(const std::vector<Result>& runs) {
   ReportCollector collector;
-  for (const Result& run : runs) collector.add(run.identity.uuid + ".json", sound(run), {});
+  for (const Result& run : runs) collector.add(run.identity.uuid + ".json", validated(run), {});
   return collector.finish();
 }
 
@@ -106,7 +99,7 @@ TEST_CASE("hostile results leave the page's markup as it is", "[report]") {
   hostile.status.violations = {{kPayload, kPayload, kPayload, kPayload, kPayload}};
   hostile.status.recommendations = {kPayload};
   ReportCollector collector;
-  collector.add(kPayload, sound(hostile), {kPayload});
+  collector.add(kPayload, validated(hostile), {kPayload});
   ValidationReport broken;
   broken.problems = {{kPayload, kPayload}};
   broken.problems_code = ExitCode::kInvalid;
@@ -154,20 +147,20 @@ TEST_CASE("nothing at all is an empty report", "[report]") {
 
 TEST_CASE("files are sorted, told apart and judged together", "[report]") {
   ReportCollector collector;
-  collector.add("b.json", sound(run_number(2, 0.5, "aaaaaaa")), {});
-  collector.add("a.json", sound(run_number(1, 0.5, "aaaaaaa")), {});
-  collector.add("again.json", sound(run_number(1, 0.5, "aaaaaaa")), {});
+  collector.add("b.json", validated(run_number(2, 0.5, "aaaaaaa")), {});
+  collector.add("a.json", validated(run_number(1, 0.5, "aaaaaaa")), {});
+  collector.add("again.json", validated(run_number(1, 0.5, "aaaaaaa")), {});
   ValidationReport other;
   other.problems = {{"/kind", "missing, so this is not a result file"}};
   other.problems_code = ExitCode::kInvalid;
   collector.add("schema.json", other, {});
   ReportData data = collector.finish();
-  REQUIRE(data.runs.size() == 2);
-  CHECK(data.runs[0].file.name == "a.json");
+  REQUIRE(data.runs().size() == 2);
+  CHECK(data.runs()[0].file.name == "a.json");
   REQUIRE(data.skipped.size() == 2);
   CHECK(data.skipped[0].notes[0] == "the same run as in a.json");
   CHECK(data.code() == ExitCode::kOk);
-  data.runs[0].file.code = ExitCode::kInvalid;
+  data.groups[0].items[0].file.code = ExitCode::kInvalid;
   CHECK(data.code() == ExitCode::kInvalid);
   data.rejected.push_back({"damaged.json", "not valid: 1 problem", ExitCode::kUsage, {}, {}});
   CHECK(data.code() == ExitCode::kUsage);
@@ -176,14 +169,14 @@ TEST_CASE("files are sorted, told apart and judged together", "[report]") {
 
 TEST_CASE("a file with problems never hides a sound one of the same run", "[report]") {
   ReportCollector collector;
-  ValidationReport broken = sound(run_number(1, 0.5, "aaaaaaa"));
+  ValidationReport broken = validated(run_number(1, 0.5, "aaaaaaa"));
   broken.problems = {{"/metrics", "do not agree"}};
   broken.problems_code = ExitCode::kInvalid;
   collector.add("broken.json", broken, {});
-  collector.add("sound.json", sound(run_number(1, 0.5, "aaaaaaa")), {});
+  collector.add("sound.json", validated(run_number(1, 0.5, "aaaaaaa")), {});
   const ReportData data = collector.finish();
-  CHECK(data.runs.size() == 2);
-  CHECK(line_of(data.runs[0]).status == "NOT VALID: 1 problem");
+  CHECK(data.runs().size() == 2);
+  CHECK(line_of(data.runs()[0]).status == "NOT VALID: 1 problem");
 }
 
 TEST_CASE("a terminal gets a line for each result", "[report]") {
@@ -192,11 +185,9 @@ TEST_CASE("a terminal gets a line for each result", "[report]") {
   missed.status.mistrusted = true;
   missed.status.violations = {{"converged", "/training/target_reached", "true", "no", ""}};
   ReportCollector collector;
-  collector.add("b.json", sound(missed), {});
-  collector.add("a.json", sound(run_number(1, 0.5, "aaaaaaa")), {});
-  ValidationReport ablation;
-  ablation.ablation = sample_ablation();
-  collector.add("ablation.json", ablation, {});
+  collector.add("b.json", validated(missed), {});
+  collector.add("a.json", validated(run_number(1, 0.5, "aaaaaaa")), {});
+  collector.add("ablation.json", validated(sample_ablation()), {});
   const std::string text = render_report(collector.finish());
   CHECK_THAT(text, Catch::Contains("2026-01-01 12:00  null") &&
                        Catch::Contains("time.step 500.00 ms (500.00 .. 500.00 ms)"));
@@ -255,7 +246,7 @@ TEST_CASE("long names reach the page whole", "[report]") {
     run.metrics.push_back(sample_metric((block + pass).c_str(), "s", std::vector<double>(10, 0.1)));
   }
   const ReportData data = collected({run});
-  const PageSection section = run_section(data.runs[0], "run-1");
+  const PageSection section = run_section(data.runs()[0], "run-1");
   std::vector<std::string> choices;
   for (const PagePlot& plot : section.plots) {
     if (choices.empty() || choices.back() != plot.choice) choices.push_back(plot.choice);
@@ -341,7 +332,7 @@ TEST_CASE("numbers without measure never reach a plot", "[report]") {
   run.metrics = {sample_metric("time.step", "s", {1, 1, 1e308, -1e308, 5e-324, 1, 2}),
                  sample_metric("loss.total", "1", std::vector<double>(5, 1e308))};
   ReportData data = collected({run});
-  const PageSection section = run_section(data.runs[0], "run-1");
+  const PageSection section = run_section(data.runs()[0], "run-1");
   for (const PagePlot& plot : section.plots) {
     for (const PlotSeries& series : plot.series) {
       for (const PlotPoint& point : series.points) CHECK(std::abs(point.y) <= 1e100);

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "harness/result/ablation_json.hpp"
+#include "harness/kinds/ablation/ablation_json.hpp"
 #include "harness/result/result_json.hpp"
 #include "tests/support/sample_ablation.hpp"
 #include "tests/support/sample_result.hpp"

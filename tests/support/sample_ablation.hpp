@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/result/ablation.hpp"
+#include "harness/kinds/ablation/ablation.hpp"
 #include "tests/support/sample_result.hpp"
 
 namespace harness {

@@ -33,25 +33,10 @@ std::map<std::string, FileTensor> tensors_in(const PickleHeap& heap, PickleValue
   for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
     if (items[i].kind != Kind::kText || items[i + 1].kind != Kind::kTensor) continue;
     const std::string_view name = heap.text(items[i]);
-    if (!is_plain_name(name)) {
-      throw BadFile(fmt::format("names a tensor {}, which is no plain name", plain_ascii(name)));
-    }
+    expect_plain_name(name);
     tensors[std::string(name)] = heap.tensors[static_cast<std::size_t>(items[i + 1].number)];
   }
   return tensors;
-}
-
-void strip_data_parallel_prefix(std::map<std::string, FileTensor>& tensors) {
-  constexpr std::string_view kPrefix = "module.";
-  const bool all = std::all_of(tensors.begin(), tensors.end(), [&](const auto& entry) {
-    return entry.first.starts_with(kPrefix) && entry.first.size() > kPrefix.size();
-  });
-  if (!all) return;
-  std::map<std::string, FileTensor> stripped;
-  for (auto& [name, tensor] : tensors) {
-    stripped.emplace(name.substr(kPrefix.size()), std::move(tensor));
-  }
-  tensors = std::move(stripped);
 }
 
 std::map<std::string, FileTensor> pick_tensors(const PickleHeap& heap, PickleValue root) {
@@ -140,6 +125,24 @@ std::map<std::string_view, std::string_view> legacy_storages(std::string_view co
 }
 
 }  // namespace
+
+void expect_plain_name(std::string_view name) {
+  if (is_plain_name(name)) return;
+  throw BadFile(fmt::format("names a tensor {}, which is no plain name", plain_ascii(name)));
+}
+
+void strip_data_parallel_prefix(std::map<std::string, FileTensor>& tensors) {
+  constexpr std::string_view kPrefix = "module.";
+  const bool all = std::all_of(tensors.begin(), tensors.end(), [&](const auto& entry) {
+    return entry.first.starts_with(kPrefix) && entry.first.size() > kPrefix.size();
+  });
+  if (!all) return;
+  std::map<std::string, FileTensor> stripped;
+  for (auto& [name, tensor] : tensors) {
+    stripped.emplace(name.substr(kPrefix.size()), std::move(tensor));
+  }
+  tensors = std::move(stripped);
+}
 
 Contents read_zip_container(std::string_view content) {
   ZipArchive archive(content);

@@ -1,4 +1,5 @@
-// The two containers of torch.save(): where the pickle and the raw storages lie in the file.
+// What a weights file contains, and the two containers of torch.save(): where the pickle and the
+// raw storages lie in the file.
 #pragma once
 
 #include <map>
@@ -26,6 +27,12 @@ Contents read_zip_container(std::string_view content);
 /// Pickled magic number, protocol, system information, object, storage keys; then each storage as
 /// an element count (int64) and its raw elements. Throws BadFile.
 Contents read_legacy_container(std::string_view content);
+
+/// Throws BadFile for a name that is not short, printable and without blanks: it goes to terminals
+/// and into results.
+void expect_plain_name(std::string_view name);
+/// Takes "module." (DistributedDataParallel) off where all names begin with it.
+void strip_data_parallel_prefix(std::map<std::string, FileTensor>& tensors);
 
 /// Whether `content` starts like a file of the old format.
 bool looks_like_legacy(std::string_view content);

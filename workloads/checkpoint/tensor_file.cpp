@@ -7,22 +7,19 @@
 #include "harness/base/hash.hpp"
 #include "harness/base/text.hpp"
 #include "workloads/checkpoint/containers.hpp"
+#include "workloads/checkpoint/safetensors.hpp"
 
 namespace harness::workloads {
 namespace {
 
-using namespace std::string_view_literals;
-
 // The model with an Adam state is below 0.5 GB.
 constexpr std::size_t kMaxFileSize = std::size_t{4} << 30;
-constexpr const char* kHint = "give a file written by torch.save(model.state_dict(), FILE)";
+constexpr const char* kHint =
+    "give a safetensors file, or one written by torch.save(model.state_dict(), FILE)";
 
 /// What a file that is none of ours seems to be, for the message.
 std::string guess_kind(std::string_view content, const std::filesystem::path& path) {
   const std::string extension = path.extension().string();
-  if (content.size() > 9 && content[8] == '{' && content.substr(4, 4) == "\0\0\0\0"sv) {
-    return "it looks like a safetensors file";
-  }
   if (extension == ".onnx" ||
       (content.size() > 2 && content[0] == '\x08' && content[2] == '\x12')) {
     return "it looks like an ONNX model";
@@ -53,7 +50,11 @@ Contents read_container(std::string_view content, const std::filesystem::path& p
     format = "PyTorch legacy";
     return read_legacy_container(content);
   }
-  throw BadFile("is not a PyTorch file: " + guess_kind(content, path), kHint);
+  if (looks_like_safetensors(content)) {
+    format = "safetensors";
+    return read_safetensors(content);
+  }
+  throw BadFile("is no weights file: " + guess_kind(content, path), kHint);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Weights saved by PyTorch's torch.save(), in its old and its new (zip) format.
+// Weights saved by PyTorch's torch.save(), in its old and its new (zip) format, or as safetensors.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ class TensorFile {
   void read(const FileTensor& tensor, std::span<float> out) const {
     read_float32(tensor, storage(tensor.storage), out);
   }
-  /// "PyTorch zip" or "PyTorch legacy".
+  /// "PyTorch zip", "PyTorch legacy" or "safetensors".
   const std::string& format() const { return format_; }
   /// Path as given, SHA-256, format and counts, for the result file.
   const Artifact& artifact() const { return artifact_; }

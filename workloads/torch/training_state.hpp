@@ -19,10 +19,9 @@ using TrainingCounters = std::map<std::string, std::int64_t>;
 /// Neither atomic nor protected by a hash: that is the caller's. Throws Error when it cannot be
 /// written (no space, ...), leaving a file of unknown content.
 ///
-/// Format `harness-training-state/1`: that name and a newline; the length of a JSON text as a
-/// decimal number and a newline; the JSON (Adam's settings and steps, counters, and each tensor's
-/// name and shape); then the tensors' float32 in this order, little-endian and contiguous: all of
-/// parameters.all(), first and second moments of all trainable ones.
+/// A safetensors file: all of parameters.all() by their names, then first and second moments of all
+/// trainable ones, with a word before the name, all float32. Its metadata: format
+/// (`harness-training-state/2`), adam (settings), steps (of Adam, a parameter each), counters.
 void save_training_state(const std::filesystem::path& path, const ParameterStore& parameters,
                          const kernels::AdamState& adam, const TrainingCounters& counters);
 

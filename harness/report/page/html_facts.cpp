@@ -6,6 +6,7 @@
 
 #include "harness/base/text.hpp"
 #include "harness/report/report_lines.hpp"
+#include "harness/report/shown_kind.hpp"
 
 namespace harness {
 namespace {
@@ -25,22 +26,18 @@ std::string settings_text(const Settings& settings) {
   return join(parts, " · ");
 }
 
-std::string id_of_latest(const char* kind, std::size_t index, std::size_t count, std::size_t most) {
-  return index + most >= count ? fmt::format("{}-{}", kind, index + 1) : "";
-}
-
 }  // namespace
 
-std::string run_id(const ReportData& data, std::size_t index) {
-  return id_of_latest("run", index, data.runs.size(), kMostDetailed);
+std::string section_id(const ReportGroup& group, std::size_t index) {
+  const bool late = index + group.kind->most_sections() >= group.items.size();
+  return late ? fmt::format("{}-{}", group.name, index + 1) : "";
 }
 
-std::string ablation_id(const ReportData& data, std::size_t index) {
-  return id_of_latest("ablation", index, data.ablations.size(), kMostDetailed);
-}
-
-std::string profile_id(const ReportData& data, std::size_t index) {
-  return id_of_latest("profile", index, data.profiles.size(), kMostProfiles);
+std::string section_id(const ReportData& data, std::string_view kind, std::size_t index) {
+  for (const ReportGroup& group : data.groups) {
+    if (group.name == kind) return section_id(group, index);
+  }
+  return "";
 }
 
 void limit_rows(PageTable& table) {

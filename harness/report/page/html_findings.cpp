@@ -8,6 +8,7 @@
 
 #include "harness/base/text.hpp"
 #include "harness/report/page/html_facts.hpp"
+#include "harness/report/shown_kind.hpp"
 #include "harness/report/page/number_ranges.hpp"
 #include "harness/report/report_lines.hpp"
 
@@ -108,8 +109,8 @@ PageSection machines_section(const ReportData& data) {
     std::size_t results = 0;
   };
   std::map<std::string, Machine> machines;
-  for_each_section(data, [&](const auto& item, const std::string& /*target*/) {
-    const ResultCommon& result = item.result;
+  for_each_section(data, [&](const ReportItem& item, const std::string& /*target*/) {
+    const ResultCommon& result = *item.result;
     Machine& machine = machines[machine_of(result)];
     ++machine.results;
     if (machine.system != nullptr && result.identity.started_at < machine.latest) return;
@@ -148,8 +149,8 @@ PageSection machines_section(const ReportData& data) {
 
 PageSection findings_section(const ReportData& data) {
   std::map<Finding, Seen> found;
-  for_each_section(data, [&](const auto& item, const std::string& target) {
-    const ResultCommon& result = item.result;
+  for_each_section(data, [&](const ReportItem& item, const std::string& target) {
+    const ResultCommon& result = *item.result;
     for (const auto& [finding, numbers] : findings_of(result)) {
       Seen& seen = found[finding];
       seen.numbers.add(numbers);
@@ -201,9 +202,7 @@ PageSection files_section(const ReportData& data) {
     }
   };
   for (const ReportFile& file : data.rejected) add(file, false);
-  for (const ReportRun& run : data.runs) add(run.file, false);
-  for (const ReportAblation& ablation : data.ablations) add(ablation.file, false);
-  for (const ReportProfile& profile : data.profiles) add(profile.file, false);
+  for_each_result(data, [&](const ReportItem& item) { add(item.file, false); });
   for (const ReportFile& file : data.skipped) add(file, true);
   limit_rows(table);
   section.tables.push_back(std::move(table));

@@ -22,8 +22,8 @@ std::string named(const std::string& name, const std::string& value) {
 
 }  // namespace
 
-bool is_measurement(const ReportRun& run) {
-  const Status& status = run.result.status;
+bool is_measurement(const ReportItem& run) {
+  const Status& status = run.result->status;
   return run.file.problems.empty() && status.state != RunState::kDryRun &&
          (status.state != RunState::kAborted || missed_target(status));
 }
@@ -31,11 +31,12 @@ bool is_measurement(const ReportRun& run) {
 std::vector<WorkGroup> group_runs(const ReportData& data) {
   using Key = std::tuple<std::string, std::string, std::string, std::string>;
   std::map<Key, std::map<SetUp, RunPlaces>> found;
-  for (std::size_t i = 0; i < data.runs.size(); ++i) {
-    const ReportRun& run = data.runs[i];
+  for (std::size_t i = 0; i < data.runs().size(); ++i) {
+    const ReportItem& run = data.runs()[i];
     if (!is_measurement(run)) continue;
-    const RulesReference& rules = run.result.rules;
-    found[{rules.workload, rules.tier, rules.sha256, machine_of(run.result)}][set_up_of(run.result)]
+    const Result& result = as<Result>(run);
+    const RulesReference& rules = result.rules;
+    found[{rules.workload, rules.tier, rules.sha256, machine_of(result)}][set_up_of(result)]
         .push_back(i);
   }
   std::vector<WorkGroup> groups;

@@ -16,7 +16,7 @@ using RunPlaces = std::vector<std::size_t>;
 using SetUp = std::map<std::string, std::string>;
 
 /// Whether a run is a measurement: its file sound, it neither dry nor stopped before its end.
-bool is_measurement(const ReportRun& run);
+bool is_measurement(const ReportItem& run);
 
 /// Runs of one workload under one version and tier of the rules on one machine.
 struct WorkGroup {

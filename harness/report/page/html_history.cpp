@@ -47,7 +47,7 @@ struct History {
 
 std::vector<Night> nights_of(const std::vector<HistoryRun>& runs, const ReportData& data) {
   std::vector<const Result*> results;
-  for (const HistoryRun& run : runs) results.push_back(&data.runs[run.place].result);
+  for (const HistoryRun& run : runs) results.push_back(&as<Result>(data.runs()[run.place]));
   const std::vector<std::size_t> occasions = occasions_of(results, kNightSeconds);
   std::vector<Night> nights(count_occasions(occasions));
   for (std::size_t i = 0; i < runs.size(); ++i) nights[occasions[i]].runs.push_back(runs[i]);
@@ -76,14 +76,15 @@ SetUp work_of(const Result& run) {
 std::vector<History> histories_of(const ReportData& data) {
   using Key = std::tuple<std::string, std::string, SetUp, std::string>;
   std::map<Key, History> found;
-  for (std::size_t i = 0; i < data.runs.size(); ++i) {
-    const ReportRun& run = data.runs[i];
-    const Metric* metric = headline_metric(run.result);
+  for (std::size_t i = 0; i < data.runs().size(); ++i) {
+    const ReportItem& run = data.runs()[i];
+    const Result& result = as<Result>(run);
+    const Metric* metric = headline_metric(result);
     if (!is_measurement(run) || metric == nullptr) continue;
     const Interval& median = *metric->summary.median;
     if (!(median.center > 0 && median.center <= kLargestPlotted)) continue;
-    const RulesReference& rules = run.result.rules;
-    SetUp work = work_of(run.result);
+    const RulesReference& rules = result.rules;
+    SetUp work = work_of(result);
     History& history = found[{rules.workload, rules.version, work, metric->tag}];
     if (history.runs.empty()) {
       const ReportLine line = line_of(run);
@@ -123,11 +124,11 @@ std::string percent(double logarithm) {
 }
 
 const Result& first_run(const Night& night, const ReportData& data) {
-  return data.runs[night.runs.front().place].result;
+  return as<Result>(data.runs()[night.runs.front().place]);
 }
 
 const Result& last_run(const Night& night, const ReportData& data) {
-  return data.runs[night.runs.back().place].result;
+  return as<Result>(data.runs()[night.runs.back().place]);
 }
 
 std::string change_text(const History& history, const ChangePoint& change, const ReportData& data) {
@@ -155,7 +156,7 @@ PagePlot plot_of(const History& history, const std::vector<ChangePoint>& changes
   PlotSeries series{printable(history.metric.tag, kNameBytes), PlotStyle::kLine, 0, {}};
   for (std::size_t i = 0; i < history.nights.size(); ++i) {
     const std::vector<HistoryRun>& runs = history.nights[i].runs;
-    const ReportLine line = line_of(data.runs[runs.front().place]);
+    const ReportLine line = line_of(data.runs()[runs.front().place]);
     const Interval& median = history.nights[i].median;
     plot.x.names.push_back(line.started_at.substr(0, 10));
     PlotPoint point{static_cast<double>(i), plotted(median.center * unit.factor)};
@@ -184,8 +185,8 @@ PageTable table_of(const History& history, const ReportData& data) {
                    {"median", true},  {"status"},      {"file"}};
   for (std::size_t i = 0; i < history.nights.size(); ++i) {
     for (const HistoryRun& run : history.nights[i].runs) {
-      const ReportLine line = line_of(data.runs[run.place]);
-      table.rows.push_back({{line.started_at, {}, Tone::kPlain, run_id(data, run.place)},
+      const ReportLine line = line_of(data.runs()[run.place]);
+      table.rows.push_back({{line.started_at, {}, Tone::kPlain, section_id(data, "run", run.place)},
                             count_cell(i + 1),
                             {line.commit},
                             {format_quantity(run.median, history.metric.unit), run.median},

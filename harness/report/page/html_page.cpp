@@ -4,27 +4,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <utility>
 
 #include "harness/base/text.hpp"
 #include "harness/base/version.hpp"
-#include "harness/report/page/html_ablation.hpp"
 #include "harness/report/page/html_campaign.hpp"
 #include "harness/report/page/html_facts.hpp"
 #include "harness/report/page/html_findings.hpp"
-#include "harness/report/page/html_history.hpp"
-#include "harness/report/page/html_profile.hpp"
-#include "harness/report/page/html_profile_pairs.hpp"
-#include "harness/report/page/html_runs.hpp"
-#include "harness/report/page/html_series.hpp"
-#include "harness/report/page/html_training.hpp"
 #include "harness/report/report_lines.hpp"
+#include "harness/report/shown_kind.hpp"
 
 namespace harness {
 namespace {
-
-/// With more of them the page would no longer show at a glance what it holds.
-constexpr std::size_t kMostOpenRuns = 2;
 
 struct Entry {
   ReportLine line{};
@@ -33,7 +25,7 @@ struct Entry {
 
 std::vector<Entry> entries_of(const ReportData& data) {
   std::vector<Entry> entries;
-  for_each_section(data, [&](const auto& item, const std::string& target) {
+  for_each_section(data, [&](const ReportItem& item, const std::string& target) {
     entries.push_back({line_of(item), target});
   });
   std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
@@ -79,7 +71,7 @@ PageSection summary_section(const ReportData& data) {
 }
 
 template <class Count>
-PageFact tile(const Count& count, const char* name, Tone tone) {
+PageFact tile(const Count& count, const std::string& name, Tone tone) {
   return {name, std::to_string(count), count > 0 ? tone : Tone::kPlain};
 }
 
@@ -87,56 +79,38 @@ std::vector<PageFact> tiles_of(const ReportData& data) {
   std::size_t valid = 0;
   std::size_t doubtful = 0;
   std::size_t bad = data.rejected.size();
-  for_each_section(data, [&](const auto& item, const std::string& /*target*/) {
-    const Tone tone = status_tone(item.result.status, item.file);
+  for_each_section(data, [&](const ReportItem& item, const std::string& /*target*/) {
+    const Tone tone = status_tone(item.result->status, item.file);
     valid += tone == Tone::kGood ? 1 : 0;
     doubtful += tone == Tone::kDoubt ? 1 : 0;
     bad += tone == Tone::kBad ? 1 : 0;
   });
-  std::vector<PageFact> tiles = {tile(data.runs.size(), "runs", Tone::kPlain),
-                                 tile(data.ablations.size(), "ablations", Tone::kPlain),
-                                 tile(data.profiles.size(), "profiles", Tone::kPlain),
-                                 tile(valid, "valid", Tone::kGood),
-                                 tile(doubtful, "mistrusted or not complete", Tone::kDoubt),
-                                 tile(bad, "not valid", Tone::kBad)};
+  std::vector<PageFact> tiles;
   if (!data.campaigns.empty()) {
-    tiles.insert(tiles.begin(), tile(data.campaigns.size(), "campaigns", Tone::kPlain));
+    tiles.push_back(tile(data.campaigns.size(), "campaigns", Tone::kPlain));
   }
+  for (const ReportGroup& group : data.groups) {
+    tiles.push_back(tile(group.items.size(), group.kind->plural(), Tone::kPlain));
+  }
+  tiles.push_back(tile(valid, "valid", Tone::kGood));
+  tiles.push_back(tile(doubtful, "mistrusted or not complete", Tone::kDoubt));
+  tiles.push_back(tile(bad, "not valid", Tone::kBad));
   return tiles;
 }
 
-/// The latest of `items`, by `part`; says so where these are not all.
-template <class Item, class Id, class Part>
-PageSection latest_section(const ReportData& data, const std::vector<Item>& items, const char* kind,
-                           const char* title, const Id& id, const Part& part) {
-  PageSection section{.id = kind, .title = title};
-  for (std::size_t i = items.size(); i-- > 0 && !id(data, i).empty();) {
-    section.parts.push_back(part(items[i], id(data, i)));
+/// The sections of the latest of a kind; says so where these are not all.
+PageSection latest_section(const ReportGroup& group) {
+  const std::string name = group.kind->plural();
+  PageSection section{.id = name, .title = name};
+  section.title.front() = static_cast<char>(std::toupper(section.title.front()));
+  for (std::size_t i = group.items.size(); i-- > 0 && !section_id(group, i).empty();) {
+    section.parts.push_back(group.kind->section(group.items[i], section_id(group, i)));
   }
-  if (section.parts.size() < items.size()) {
+  if (section.parts.size() < group.items.size()) {
     section.paragraphs.push_back(fmt::format(
         "Only the latest {} of {} {} have a section here. The table of results lists all.",
-        section.parts.size(), items.size(), kind));
+        section.parts.size(), group.items.size(), name));
   }
-  return section;
-}
-
-PageSection runs_section(const ReportData& data) {
-  PageSection section = latest_section(data, data.runs, "runs", "Runs", run_id, run_section);
-  for (PageSection& part : section.parts) part.open = data.runs.size() <= kMostOpenRuns;
-  return section;
-}
-
-PageSection ablations_section(const ReportData& data) {
-  return latest_section(data, data.ablations, "ablations", "Ablations", ablation_id,
-                        ablation_section);
-}
-
-PageSection profiles_section(const ReportData& data) {
-  PageSection section =
-      latest_section(data, data.profiles, "profiles", "Profiles", profile_id, profile_section);
-  // Of several the latest is opened: each is long.
-  for (PageSection& part : section.parts) part.folded = &part != &section.parts.front();
   return section;
 }
 
@@ -153,13 +127,15 @@ ReportPage make_page(const ReportData& data) {
   };
   add(campaigns_section(data));
   add(summary_section(data));
-  add(ablations_section(data));
-  add(profiles_section(data));
-  add(profile_pairs_section(data));
-  add(training_section(data));
-  add(series_section(data));
-  add(history_section(data));
-  add(runs_section(data));
+  // Runs last: they are many, and the other kinds are of the same workloads.
+  for (const bool runs : {false, true}) {
+    for (const ReportGroup& group : data.groups) {
+      if ((group.name == "run") != runs) continue;
+      for (PageSection& section : group.kind->sections(data, latest_section(group))) {
+        add(std::move(section));
+      }
+    }
+  }
   add(findings_section(data));
   add(machines_section(data));
   add(files_section(data));

@@ -188,9 +188,9 @@ PageIcicle profile_icicle(const ProfileTables& tables) {
   return icicle;
 }
 
-PageSection profile_section(const ReportProfile& profile, const std::string& id) {
-  const Profile& result = profile.result;
-  const ReportLine line = line_of(profile);
+PageSection profile_section(const ReportItem& item, const std::string& id) {
+  const auto& result = as<Profile>(item);
+  const ReportLine line = line_of(item);
   PageSection section{
       .id = id,
       .title = fmt::format("Profile of {} on machine {} · {} {} · {} · {}", line.workload,
@@ -198,7 +198,7 @@ PageSection profile_section(const ReportProfile& profile, const std::string& id)
                            kernels_text(result.kernels), line.started_at, line.status)};
   section.tone = line.tone;
   section.paragraphs.push_back(steps_text(result));
-  section.facts = common_facts(result, profile.file);
+  section.facts = common_facts(result, item.file);
   add_facts(section.facts, result);
   const ProfileTables& tables = result.tables;
   if (tables.operators.empty()) return section;

@@ -10,7 +10,7 @@
 
 namespace harness {
 
-PageSection profile_section(const ReportProfile& profile, const std::string& id);
+PageSection profile_section(const ReportItem& item, const std::string& id);
 /// A step of a profile as nested bars, in several orders.
 PageIcicle profile_icicle(const ProfileTables& tables);
 /// Colour of what belongs to a phase, in all pictures of profiles; muted for what belongs to none.

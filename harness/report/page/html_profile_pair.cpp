@@ -166,7 +166,7 @@ std::vector<PageFact> set_up_facts(const ProfileSide& first, const ProfileSide& 
     }
   }
   for (const ProfileSide* side : {&first, &other}) {
-    if (!side->profile->result.status.mistrusted) continue;
+    if (!side->profile().status.mistrusted) continue;
     facts.push_back(
         {"mistrusted",
          side->name + ": the machine was not fit to measure on (its own section says why)",

@@ -19,10 +19,10 @@ namespace {
 
 constexpr std::size_t kMostCompared = 12;
 
-bool is_measured(const ReportProfile& profile) {
-  const RunState state = profile.result.status.state;
-  return profile.file.problems.empty() && state != RunState::kDryRun &&
-         state != RunState::kAborted && profile.result.tables.step_seconds > 0;
+bool is_measured(const ReportItem& item) {
+  const RunState state = item.result->status.state;
+  return item.file.problems.empty() && state != RunState::kDryRun && state != RunState::kAborted &&
+         as<Profile>(item).tables.step_seconds > 0;
 }
 
 /// Reference kernels first, then by start; of many the latest.
@@ -51,7 +51,7 @@ std::vector<ProfileSide> in_order(std::vector<ProfileSide> sides) {
   for (std::size_t i = 0; i < sides.size(); ++i) {
     const bool alone = seen[names[i]] == 1 && !names[i].starts_with("set-up ");
     sides[i].name =
-        alone ? names[i] : fmt::format("{} of {}", names[i], line_of(*sides[i].profile).started_at);
+        alone ? names[i] : fmt::format("{} of {}", names[i], line_of(*sides[i].item).started_at);
   }
   return sides;
 }
@@ -68,7 +68,7 @@ PageTable steps_table(const std::vector<ProfileSide>& sides) {
                    {"rows of operators", true}};
   const double first = sides.front().tables().step_seconds;
   for (const ProfileSide& side : sides) {
-    const Profile& profile = side.profile->result;
+    const Profile& profile = side.profile();
     const ProfileTables& tables = profile.tables;
     double primitives = 0;
     double reorders = 0;
@@ -147,11 +147,12 @@ PagePlot parts_plot(const std::vector<ProfileSide>& sides) {
 
 PageSection profile_pairs_section(const ReportData& data) {
   std::map<std::string, std::vector<ProfileSide>> by_workload;
-  for (std::size_t i = 0; i < data.profiles.size(); ++i) {
-    const ReportProfile& profile = data.profiles[i];
-    if (!is_measured(profile)) continue;
-    by_workload[profile.result.rules.workload].push_back(
-        {&profile, profile_id(data, i), "", set_up_of(profile.result)});
+  const std::vector<ReportItem>& profiles = data.of("profile");
+  for (std::size_t i = 0; i < profiles.size(); ++i) {
+    if (!is_measured(profiles[i])) continue;
+    const auto& profile = as<Profile>(profiles[i]);
+    by_workload[profile.rules.workload].push_back(
+        {&profiles[i], section_id(data, "profile", i), "", set_up_of(profile)});
   }
   PageSection section{.id = "profile-pairs", .title = "Profiles side by side"};
   section.paragraphs.push_back(

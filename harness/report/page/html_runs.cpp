@@ -120,8 +120,8 @@ void add_quality(std::vector<PageFact>& facts, const Result& run) {
 
 }  // namespace
 
-PageSection run_section(const ReportRun& run, const std::string& id) {
-  const Result& result = run.result;
+PageSection run_section(const ReportItem& run, const std::string& id) {
+  const Result& result = as<Result>(run);
   const ReportLine line = line_of(run);
   PageSection section{.id = id,
                       .title = fmt::format("{} · {} · {} · {} · {}", line.workload, line.tier,

@@ -8,6 +8,6 @@
 
 namespace harness {
 
-PageSection run_section(const ReportRun& run, const std::string& id);
+PageSection run_section(const ReportItem& run, const std::string& id);
 
 }  // namespace harness

@@ -28,7 +28,7 @@ std::vector<Side> sides_of(const ReportData& data, const WorkGroup& group) {
     Side side{names[i], {}};
     const std::size_t count = std::min(places.size(), kMostUnpaired);
     for (std::size_t k = places.size() - count; k < places.size(); ++k) {
-      side.runs.push_back(data.runs[places[k]].result);
+      side.runs.push_back(as<Result>(data.runs()[places[k]]));
     }
     sides.push_back(std::move(side));
   }

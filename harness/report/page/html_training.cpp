@@ -41,7 +41,7 @@ PlotSeries series_of(const Result& run, const std::string& name, std::size_t col
 }
 
 void add_row(PageTable& table, const ReportData& data, std::size_t place, const std::string& name) {
-  const Result& result = data.runs[place].result;
+  const Result& result = as<Result>(data.runs()[place]);
   const TrainingReport& training = *result.training;
   const double loss = [&] {
     const Metric* metric = find_metric(result.metrics, "loss.total");
@@ -54,9 +54,9 @@ void add_row(PageTable& table, const ReportData& data, std::size_t place, const 
     const double value = *result.quality->quality.value;
     quality = {fmt::format("{:.4f}", value), value};
   }
-  const ReportLine line = line_of(data.runs[place]);
+  const ReportLine line = line_of(data.runs()[place]);
   table.rows.push_back(
-      {{line.started_at, {}, Tone::kPlain, run_id(data, place)},
+      {{line.started_at, {}, Tone::kPlain, section_id(data, "run", place)},
        {name},
        count_cell(result.seeds.run),
        count_cell(training.epochs),
@@ -87,16 +87,16 @@ PageSection group_section(const ReportData& data, const WorkGroup& group) {
   for (std::size_t i = 0; i < group.set_ups.size(); ++i) {
     const std::string name = group.set_ups.size() == 1 ? "run" : names[i];
     for (const std::size_t place : group.set_ups[i].second) {
-      const ReportRun& run = data.runs[place];
-      if (!run.result.training) continue;
+      const Result& run = as<Result>(data.runs()[place]);
+      if (!run.training) continue;
       add_row(table, data, place, name);
-      if (run.result.quality) {
-        quality = printable(run.result.quality->quality.metric, 60);
-        if (run.result.quality->target) targets.insert(*run.result.quality->target);
+      if (run.quality) {
+        quality = printable(run.quality->quality.metric, 60);
+        if (run.quality->target) targets.insert(*run.quality->target);
       }
       if (++total > kMostCurves) continue;
-      by_epoch.series.push_back(series_of(run.result, name, i, false));
-      by_time.series.push_back(series_of(run.result, name, i, true));
+      by_epoch.series.push_back(series_of(run, name, i, false));
+      by_time.series.push_back(series_of(run, name, i, true));
     }
   }
   by_epoch.title = quality + " by epoch";

@@ -19,52 +19,6 @@ using nlohmann::json;
 
 constexpr double kWorthALine = 0.01;  // of a step
 
-/// What differs between two variants; several changes of kernels are several entries.
-std::vector<AdvisedChange> changes_between(const VariantSettings& from, const VariantSettings& to) {
-  std::vector<AdvisedChange> changes;
-  for (const auto& [name, value] : to.chosen) {
-    if (from.of(name) != value) changes.push_back({name, value});
-  }
-  for (const auto& [name, implementation] : to.kernels) {
-    const auto before = from.kernels.find(name);
-    if (before == from.kernels.end() || before->second != implementation) {
-      changes.push_back({name, implementation});
-    }
-  }
-  return changes;
-}
-
-/// Seconds that a speed-up saves of `before`.
-double saved(double before, double speedup) { return before * (1 - 1 / speedup); }
-
-MeasuredGains gains_of(const Ablation& ablation) {
-  MeasuredGains gains;
-  for (const Variant& variant : ablation.variants) {
-    const Speedup& speedup = variant.to_previous;
-    const Variant* before = find_named(ablation.variants, speedup.to);
-    if (before == nullptr || !speedup.value || !before->median_seconds) continue;
-    const auto changes = changes_between(before->settings, variant.settings);
-    if (changes.size() != 1) continue;
-    const Interval& ratio = *speedup.value;
-    Interval gain{saved(*before->median_seconds, ratio.center), {}, {}, ratio.confidence};
-    if (ratio.low) gain.low = saved(*before->median_seconds, *ratio.low);
-    if (ratio.high) gain.high = saved(*before->median_seconds, *ratio.high);
-    gains.emplace(changes.front(), gain);
-  }
-  return gains;
-}
-
-/// The middle of several processes' gains.
-Interval together(const std::vector<Interval>& gains) {
-  if (gains.size() == 1) return gains.front();
-  std::vector<double> centers;
-  for (const Interval& gain : gains) centers.push_back(gain.center);
-  const auto [least, greatest] = std::minmax_element(centers.begin(), centers.end());
-  // All lie on one side of the true median by chance once in 2^(n-1).
-  const double confidence = 1 - std::ldexp(1.0, 1 - static_cast<int>(centers.size()));
-  return {median(centers), *least, *greatest, confidence};
-}
-
 /// Expected gains by what they ask for, since one change may be advised for several reasons.
 std::map<AdvisedChange, double> expected_by_change(const AdviceReport& report) {
   std::map<AdvisedChange, double> sums;
@@ -133,16 +87,6 @@ std::string tried_lines(const AdviceReport& report, std::size_t columns) {
 }
 
 }  // namespace
-
-MeasuredGains measured_gains(std::span<const Ablation> ablations) {
-  std::map<AdvisedChange, std::vector<Interval>> all;
-  for (const Ablation& ablation : ablations) {
-    for (const auto& [change, gain] : gains_of(ablation)) all[change].push_back(gain);
-  }
-  MeasuredGains gains;
-  for (const auto& [change, found] : all) gains.emplace(change, together(found));
-  return gains;
-}
 
 std::string option_of(const AdvisedChange& change) {
   for (const char* setting : {"allocator", "precision", "threads"}) {

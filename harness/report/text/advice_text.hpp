@@ -4,12 +4,10 @@
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "harness/profile/advice.hpp"
-#include "harness/result/ablation.hpp"
 #include "harness/result/profile.hpp"
 
 namespace harness {
@@ -17,11 +15,6 @@ namespace harness {
 /// What changing one thing brought: seconds a step, from the ratio of turns side by side and the
 /// median of the slower side.
 using MeasuredGains = std::map<AdvisedChange, Interval>;
-
-/// Of each variant that differs from the one it builds on in one thing. A gain that several
-/// ablations tell of is the median of theirs, from the least to the greatest: where memory lies
-/// differs from process to process, which no interval of a single one knows of.
-MeasuredGains measured_gains(std::span<const Ablation> ablations);
 
 struct AdviceReport {
   std::string profile_file{};

@@ -10,8 +10,10 @@
 #include "harness/gate/report_json.hpp"
 #include "harness/gate/row_text.hpp"
 #include "harness/report/report_lines.hpp"
+#include "harness/report/shown_kind.hpp"
 #include "harness/report/text/result_tables.hpp"
 #include "harness/result/common_json.hpp"
+#include "harness/result/kind.hpp"
 
 namespace harness {
 namespace {
@@ -95,15 +97,11 @@ json campaign_json(const ReportCampaign& campaign) {
   return item;
 }
 
-const char* kind_of(const ReportRun& /*one*/) { return "run"; }
-const char* kind_of(const ReportAblation& /*one*/) { return "ablation"; }
-const char* kind_of(const ReportProfile& /*one*/) { return "profile"; }
-
-json result_json(const char* kind, const ReportLine& line, const ResultCommon& result,
-                 const ReportFile& file) {
-  json item = file_json(file);
-  item["kind"] = kind;
-  item["run"] = result.identity.uuid;
+json result_json(const ReportItem& shown) {
+  const ReportLine line = line_of(shown);
+  json item = file_json(shown.file);
+  item["kind"] = kind_of(*shown.result).name();
+  item["run"] = shown.result->identity.uuid;
   item["started_at"] = line.started_at;
   item["workload"] = line.workload;
   item["tier"] = line.tier;
@@ -125,7 +123,7 @@ std::string render_report(const ReportData& data) {
   std::string text;
   for (const ReportCampaign& campaign : data.campaigns) text += campaign_text(campaign);
   std::vector<ReportLine> lines;
-  for_each_result(data, [&](const auto& one) { lines.push_back(line_of(one)); });
+  for_each_result(data, [&](const ReportItem& one) { lines.push_back(line_of(one)); });
   std::stable_sort(lines.begin(), lines.end(), [](const ReportLine& a, const ReportLine& b) {
     return a.started_at < b.started_at;
   });
@@ -136,7 +134,7 @@ std::string render_report(const ReportData& data) {
     for (const ReportLine& line : lines) rows.push_back(row_of(line));
     add_rows(text, rows);
   }
-  for_each_result(data, [&](const auto& one) { add_problems(text, one.file); });
+  for_each_result(data, [&](const ReportItem& one) { add_problems(text, one.file); });
   for (const ReportFile& file : data.rejected) add_problems(text, file);
   if (!data.skipped.empty()) text += "\n";
   for (const ReportFile& file : data.skipped) {
@@ -148,9 +146,7 @@ std::string render_report(const ReportData& data) {
 
 json report_json(const ReportData& data) {
   json results = json::array();
-  for_each_result(data, [&](const auto& one) {
-    results.push_back(result_json(kind_of(one), line_of(one), one.result, one.file));
-  });
+  for_each_result(data, [&](const ReportItem& one) { results.push_back(result_json(one)); });
   return {{"campaigns", list_json(data.campaigns, campaign_json)},
           {"results", results},
           {"rejected", list_json(data.rejected, file_json)},
@@ -160,15 +156,9 @@ json report_json(const ReportData& data) {
 
 std::string report_csv(const ReportData& data) {
   CsvTable table = metric_table();
-  for (const ReportRun& one : data.runs) {
-    add_metric_rows(table, one.result, "run", one.file.problems.empty());
-  }
-  for (const ReportAblation& one : data.ablations) {
-    add_metric_rows(table, one.result, one.file.problems.empty());
-  }
-  for (const ReportProfile& one : data.profiles) {
-    add_metric_rows(table, one.result, "profile", one.file.problems.empty());
-  }
+  for_each_result(data, [&](const ReportItem& one) {
+    one.kind->add_rows(table, *one.result, one.file.problems.empty());
+  });
   return table.text();
 }
 

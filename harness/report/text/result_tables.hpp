@@ -2,26 +2,40 @@
 // can stand in one table.
 #pragma once
 
+#include <initializer_list>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "harness/report/text/csv.hpp"
-#include "harness/result/ablation.hpp"
 #include "harness/result/result.hpp"
 
 namespace harness {
+
+using CsvRow = std::vector<std::string>;
+
+// The columns of metric_table(), and tables of a kind's own: a metric, the stack that it is of,
+// whose it is.
+const CsvRow& metric_columns();
+const CsvRow& stack_columns();
+const CsvRow& identity_columns();
+/// Values of stack_columns(); `kernels` as --kernels takes them.
+CsvRow stack_row(const std::string& variant, const std::string& precision,
+                 const std::string& allocator, const KernelSet& kernels);
+/// Values of identity_columns(); `sound` is whether the file is.
+CsvRow identity_row(const ResultCommon& result, const std::string& kind, bool sound);
+/// One after another.
+CsvRow joined(std::initializer_list<CsvRow> parts);
+/// "yes", "no".
+std::string yes_no(bool value);
 
 /// An empty table with a column for each part of a metric's summary, and for each part of what
 /// tells one run from another.
 CsvTable metric_table();
 /// A row for each metric. `kind` is "run" or "profile"; `sound` is whether the file is.
 void add_metric_rows(CsvTable& table, const Result& result, const std::string& kind, bool sound);
-/// A row for each variant that has a time: its median step.
-void add_metric_rows(CsvTable& table, const Ablation& ablation, bool sound);
 
 /// A row for each metric of each run.
 std::string metrics_csv(std::span<const Result> runs);
-/// A row for each variant, with its ratios.
-std::string variants_csv(const Ablation& ablation);
 
 }  // namespace harness

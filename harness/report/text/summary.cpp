@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "harness/base/text.hpp"
 #include "harness/report/common_text.hpp"
@@ -41,13 +44,49 @@ std::string rate_shown(const Result& result, const Metric& metric) {
          against(cost.phase_bytes, "copy.bandwidth");
 }
 
+/// A warning, and the tags of the metrics that it is about.
+struct Said {
+  std::string warning{};
+  std::vector<std::string> tags{};
+};
+
+void note_warning(std::vector<Said>& all, const std::string& tag, const std::string& warning) {
+  const auto known = std::find_if(all.begin(), all.end(),
+                                  [&](const Said& said) { return said.warning == warning; });
+  Said& said = known == all.end() ? all.emplace_back(Said{warning, {}}) : *known;
+  said.tags.push_back(printable(tag, 60));
+}
+
+/// What holds for many metrics is said once, and only of the first few metrics.
+std::string warning_lines(std::vector<Said> all) {
+  constexpr std::size_t kMostLines = 4;
+  constexpr std::size_t kMostNamed = 3;
+  const std::size_t left_out = all.size() > kMostLines ? all.size() - kMostLines : 0;
+  all.resize(all.size() - left_out);
+  std::string text;
+  for (Said& said : all) {
+    const std::size_t more = said.tags.size() > kMostNamed ? said.tags.size() - kMostNamed : 0;
+    said.tags.resize(said.tags.size() - more);
+    const std::string others = more > 0 ? fmt::format(" and {} more", more) : "";
+    text += wrap(fmt::format("  note: {}{}: {}", join(said.tags, ", "), others,
+                             printable(said.warning)),
+                 kColumns, 8) +
+            "\n";
+  }
+  if (left_out > 0) {
+    text += fmt::format("  note: {} of other metrics; the result file has them all\n",
+                        format_count(static_cast<std::int64_t>(left_out), "more warning"));
+  }
+  return text;
+}
+
 void add_metrics(std::string& text, const Result& result) {
   std::size_t width = 26;
   for (const Metric& metric : result.metrics) width = std::max(width, metric.tag.size());
   width = std::min<std::size_t>(width, 60);
   text +=
       fmt::format("\n{:<{}} {:>16}  {:<26} {:>4}\n", "metric", width, "median", "quartiles", "n");
-  const std::vector<std::string>* warnings = nullptr;
+  std::vector<Said> warned;
   for (const Metric& metric : result.metrics) {
     if (!metric.summary.median || (result.training && shown_by_epoch(metric.tag))) continue;
     const Interval& median = *metric.summary.median;
@@ -55,12 +94,9 @@ void add_metrics(std::string& text, const Result& result) {
                         format_quantity(median.center, metric.unit),
                         quartiles_shown(metric.summary, metric.unit), metric.summary.n,
                         rate_shown(result, metric));
-    if (metric.tag == "time.step") warnings = &metric.warnings;
+    for (const std::string& warning : metric.warnings) note_warning(warned, metric.tag, warning);
   }
-  if (warnings == nullptr) return;
-  for (const std::string& warning : *warnings) {
-    text += wrap("  note: " + printable(warning), kColumns, 8) + "\n";
-  }
+  text += warning_lines(warned);
 }
 
 void add_machine(std::string& text, const Result& result) {

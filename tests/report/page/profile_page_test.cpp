@@ -12,21 +12,21 @@
 #include "harness/report/page/html_render.hpp"
 #include "harness/report/text/report_forms.hpp"
 #include "tests/support/sample_profile.hpp"
+#include "tests/support/validated.hpp"
 
 using namespace harness;  // NOLINT(google-build-using-namespace)
 using nlohmann::json;
 
 namespace {
 
+/// So many have a section of their own.
+constexpr std::size_t kMostProfiles = 20;
 constexpr const char* kPayload = "</script><script>alert(1)</script><img src=x onerror=alert(2)>";
 
 ReportData collected(const std::vector<Profile>& profiles) {
   ReportCollector collector;
   for (const Profile& profile : profiles) {
-    ValidationReport report;
-    report.profile = profile;
-    report.summary = "valid";
-    collector.add(profile.identity.uuid + ".json", report, {});
+    collector.add(profile.identity.uuid + ".json", validated(profile), {});
   }
   return collector.finish();
 }
@@ -234,8 +234,7 @@ TEST_CASE("a page says of which profiles it has no section", "[report][profile]"
 TEST_CASE("profiles with problems are shown and not compared", "[report][profile]") {
   ReportCollector collector;
   for (const char* number : {"1", "2"}) {
-    ValidationReport report;
-    report.profile = numbered(number, "custom");
+    ValidationReport report = validated(numbered(number, "custom"));
     report.problems = {{"/profile/steps", "do not agree"}};
     report.problems_code = ExitCode::kInvalid;
     collector.add(std::string(number) + ".json", report, {});
