@@ -8,9 +8,9 @@
 
 #include "harness/base/text.hpp"
 #include "harness/report/page/html_facts.hpp"
-#include "harness/report/shown_kind.hpp"
 #include "harness/report/page/number_ranges.hpp"
 #include "harness/report/report_lines.hpp"
+#include "harness/report/shown_kind.hpp"
 
 namespace harness {
 namespace {
