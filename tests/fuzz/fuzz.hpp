@@ -9,11 +9,12 @@
 
 namespace harness {
 
-void fuzz_result(std::string_view bytes);     ///< a result file: validate, summary, redaction
-void fuzz_rules(std::string_view bytes);      ///< a workload's rules, and judging by them
-void fuzz_coco_json(std::string_view bytes);  ///< annotations in COCO's format
-void fuzz_weights(std::string_view bytes);    ///< a file of torch.save()
-void fuzz_mllog(std::string_view bytes);      ///< a training log, and judging it
+void fuzz_result(std::string_view bytes);       ///< a result file: validate, summary, redaction
+void fuzz_rules(std::string_view bytes);        ///< a workload's rules, and judging by them
+void fuzz_coco_json(std::string_view bytes);    ///< annotations in COCO's format
+void fuzz_weights(std::string_view bytes);      ///< a file of torch.save()
+void fuzz_safetensors(std::string_view bytes);  ///< weights or a saved state
+void fuzz_mllog(std::string_view bytes);        ///< a training log, and judging it
 
 /// What must hold of any input.
 inline void promise(bool holds, const std::string& what) {

@@ -45,6 +45,22 @@ inline std::vector<std::string> weights_seeds() {
   return seeds;
 }
 
+inline std::vector<std::string> safetensors_seeds() {
+  const auto file = [](const std::string& header, const std::string& elements) {
+    return little_endian(header.size(), 8) + header + elements;
+  };
+  const std::string floats = raw_bytes(std::vector<float>{1, 2});
+  return {file(R"({"__metadata__":{"format":"pt"},)"
+               R"("a":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]},)"
+               R"("b":{"dtype":"BF16","shape":[],"data_offsets":[8,10]}} )",
+               floats + "\x80\x3f"),
+          file(R"({"module.b":{"dtype":"I64","shape":[1],"data_offsets":[8,16]},)"
+               R"("module.a":{"dtype":"F64","shape":[0,3],"data_offsets":[0,0]},)"
+               R"("module.c":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})",
+               floats + raw_bytes(std::vector<std::int64_t>{-1})),
+          file("{}", "")};
+}
+
 /// By target.
 inline std::map<std::string, std::vector<std::string>> fuzz_seeds() {
   std::map<std::string, std::vector<std::string>> seeds;
@@ -73,6 +89,7 @@ inline std::map<std::string, std::vector<std::string>> fuzz_seeds() {
 "categories": [{"id": 1, "name": "cat"}, {"id": 3, "name": "d\u00f6g"}]})",
       R"({"categories": [], "info": {"deep": [[{}]]}, "annotations": [], "images": []})"};
   seeds["weights"] = weights_seeds();
+  seeds["safetensors"] = safetensors_seeds();
   const auto line = [](const std::string& key, const std::string& value, int ms) {
     return ":::MLLOG {\"namespace\": \"\", \"time_ms\": " + std::to_string(ms) +
            ", \"event_type\": \"POINT_IN_TIME\", \"key\": \"" + key + "\", \"value\": " + value +
