@@ -19,6 +19,17 @@ namespace {
 
 bool is_schema(const std::string& path) { return path.ends_with(".schema.json"); }
 
+/// Of a run that was killed its samples are left; empty where there are none.
+std::string samples_without_result(const std::string& folder) {
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+    if (entry.path().extension() != ".jsonl") continue;
+    return printable(entry.path().filename().string()) +
+           " there holds the samples of a run that did not come to its end";
+  }
+  return "";
+}
+
 }  // namespace
 
 CheckedFile check_result(const std::string& file, const nlohmann::json& document) {
@@ -115,7 +126,9 @@ std::vector<std::string> result_files(const std::vector<std::string>& paths) {
       continue;
     }
     std::vector<std::string> more = result_files_below(path);
-    if (more.empty()) throw Error(printable(path), "holds no result file (*.json)");
+    if (more.empty()) {
+      throw Error(printable(path), "holds no result file (*.json)", samples_without_result(path));
+    }
     std::move(more.begin(), more.end(), std::back_inserter(files));
   }
   return files;

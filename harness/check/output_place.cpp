@@ -14,6 +14,7 @@
 #include "harness/base/regular_file.hpp"
 #include "harness/base/text.hpp"
 #include "harness/check/checked_file.hpp"
+#include "harness/result/kind.hpp"
 
 namespace harness {
 namespace {

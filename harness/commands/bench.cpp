@@ -230,7 +230,8 @@ ExitCode bench_command(const Arguments& arguments) {
   }
   flush_out();
   print_err(fmt::format("all times are in {}\n", printable((plan.out / "bench.jsonl").string())));
-  return interrupt_requested() ? ExitCode::kAborted : ExitCode::kOk;
+  if (!record.failure.empty()) print_err("harness: " + record.failure + "\n");
+  return interrupt_requested() || !record.failure.empty() ? ExitCode::kAborted : ExitCode::kOk;
 }
 
 }  // namespace harness

@@ -88,11 +88,11 @@ int fail(const std::string& message, ExitCode code) {
   return static_cast<int>(code);
 }
 
-/// Commands whose whole answer is about files that are there: a reader who has seen enough of it
-/// (as head does) may go.
-bool only_tells_of_files(std::string_view name) {
-  constexpr std::array<std::string_view, 4> kTellers = {"validate", "compare", "report",
-                                                        "check-log"};
+/// Commands whose whole answer is about what is there: a reader who has seen enough of it (as head
+/// does) may go.
+bool only_tells(std::string_view name) {
+  constexpr std::array<std::string_view, 8> kTellers = {
+      "validate", "compare", "report", "check-log", "list", "help", "--help", "-h"};
   return std::find(kTellers.begin(), kTellers.end(), name) != kTellers.end();
 }
 
@@ -134,7 +134,7 @@ int run_program(int argc, char** argv) {
   const std::optional<int> why = lost_output();
   // Whoever runs a series has the same stdout and says it for all its runs; no result is lost.
   if (!why || in_series()) return code;
-  if (*why == EPIPE && argc > 1 && only_tells_of_files(argv[1])) return code;
+  if (*why == EPIPE && argc > 1 && only_tells(argv[1])) return code;
   const bool aborted = code == static_cast<int>(ExitCode::kAborted);
   return fail(std::string("standard output: not all could be written: ") + std::strerror(*why),
               aborted ? ExitCode::kAborted : ExitCode::kUsage);

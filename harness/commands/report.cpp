@@ -132,8 +132,13 @@ ExitCode report_command(const Arguments& arguments) {
   ReportData data = collector.finish();
   add_campaigns(options.words(), data);
   if (data.empty()) {
-    std::string why = fmt::format("there is no result in what was given ({})", names_of_kinds());
-    if (!data.rejected.empty()) why += ": " + line_about(data.rejected.front());
+    if (!data.rejected.empty()) {
+      const ReportFile& first = data.rejected.front();
+      throw Error(printable(first.name), printable(first.problems.front().reason, 400),
+                  "give result files, or a folder with some below it");
+    }
+    const std::string why =
+        fmt::format("there is no result in what was given ({})", names_of_kinds());
     throw Error("report", why, "harness report runs -o report.html");
   }
   if (!file) {

@@ -56,7 +56,10 @@ class ProfileKind : public KindWithRun<Profile> {
   /// Of several the latest is opened: each is long.
   std::vector<PageSection> sections(const ReportData& data, PageSection all) const override {
     for (PageSection& part : all.parts) part.folded = &part != &all.parts.front();
-    return {std::move(all), profile_pairs_section(data)};
+    std::vector<PageSection> sections;
+    sections.push_back(std::move(all));
+    sections.push_back(profile_pairs_section(data));
+    return sections;
   }
 };
 

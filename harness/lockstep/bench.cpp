@@ -54,6 +54,10 @@ class Bench {
     } catch (const Interrupted&) {
       if (record_.sides.front().seconds.empty()) throw;
       record_.stopped = true;
+    } catch (const Error& error) {
+      if (record_.sides.front().seconds.empty()) throw;
+      record_.stopped = true;
+      record_.failure = error.what();
     }
     const std::string trouble = waiting_.trouble();
     if (!trouble.empty()) record_.notes.push_back(trouble);

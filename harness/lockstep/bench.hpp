@@ -48,7 +48,8 @@ struct BenchTimes {
 struct BenchRecord {
   std::vector<BenchTimes> sides{};
   std::vector<std::string> notes{};  ///< what makes times doubtful
-  bool stopped = false;              ///< asked to stop, or the budget was spent, before the end
+  bool stopped = false;   ///< asked to stop, the budget was spent, or a failure, before the end
+  std::string failure{};  ///< that ended it
 };
 
 /// One line of the table, told from a side's times.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <stdexcept>
-#include <utility>
 
 #include "harness/base/error.hpp"
 #include "harness/base/text.hpp"

@@ -86,7 +86,12 @@ void ReportCollector::add(const std::string& name, ValidationReport report,
     return;
   }
   const auto* kind = dynamic_cast<const ShownKind*>(report.kind);
-  if (kind == nullptr) return skip(name, "of a kind that is not shown: " + report.kind->name());
+  if (kind == nullptr) {
+    file.notes.insert(file.notes.begin(), "of a kind that is not shown: " + report.kind->name());
+    auto& place = file.code == ExitCode::kOk ? data_.skipped : data_.rejected;
+    place.push_back(std::move(file));
+    return;
+  }
   if (seen_before(report.result->identity.uuid, file)) return;
   ReportItem item{std::move(file), nullptr, kind, {}, {}};
   kind->thin(*report.result, item);

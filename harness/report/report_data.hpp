@@ -83,7 +83,8 @@ void for_each_result(const ReportData& data, const Visit& visit) {
 class ReportCollector {
  public:
   ReportCollector();
-  /// `report` is what was found in the file `name`, `notes` what could not be checked of it.
+  /// `report` is what was found in the file `name`, `notes` what could not be checked of it. What
+  /// is not shown is taken out of its result.
   void add(const std::string& name, ValidationReport report, std::vector<std::string> notes);
   /// A file that is left out, and why.
   void skip(const std::string& name, const std::string& why);

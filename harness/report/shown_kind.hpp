@@ -40,7 +40,9 @@ class ShownKind {
   virtual PageSection section(const ReportItem& item, const std::string& id) const = 0;
   /// All sections of the kind, in order: `all` has those of section(), latest first.
   virtual std::vector<PageSection> sections(const ReportData& /*data*/, PageSection all) const {
-    return {std::move(all)};
+    std::vector<PageSection> sections;
+    sections.push_back(std::move(all));
+    return sections;
   }
 };
 

@@ -106,6 +106,8 @@ void check_document(const json& document, const RulesCheck& rules_check, Validat
   } catch (const Error& error) {
     // What a schema cannot say. One file's fault is not to end the check of others.
     add(report, ExitCode::kInvalid, {{"", error.why()}});
+  } catch (const json::exception& error) {
+    add(report, ExitCode::kInvalid, {{"", error.what()}});
   }
 }
 

@@ -122,6 +122,18 @@ TEST_CASE("what bench cannot do it says in one line", "[bench][cli]") {
   CHECK_THAT(ignoring.out, Catch::Contains("6 rounds give an interval"));
 }
 
+TEST_CASE("a command that fails later loses no time measured before", "[bench][cli]") {
+  const TemporaryFolder folder;
+  const std::string counter = (folder / "count").string();
+  const std::string fails_at_last =
+      "echo x >> '" + counter + "'; test $(wc -l < '" + counter + "') -lt 5";
+  const Outcome outcome = run_harness(bench(folder, {"--rounds", "20", "true", fails_at_last}));
+  CHECK(outcome.code == 2);
+  CHECK_THAT(outcome.err,
+             Catch::Contains("harness: ") && Catch::Contains("ended with exit code 1"));
+  CHECK_THAT(outcome.out, Catch::Contains("rounds give an interval"));
+}
+
 TEST_CASE("a row of the table follows from the times", "[bench]") {
   BenchTimes times{.name = "b", .seconds = {2, 2.2, 1.8, 2.1, 1.9, 2.0, 2.3, 1.7}};
   for (const double seconds : times.seconds) times.ratios.push_back(1 / seconds);

@@ -340,7 +340,8 @@ TEST_CASE("report refuses what leaves nothing to show", "[report][cli]") {
   const TemporaryFolder folder;
   check_one_error(run_harness({"report"}), 1, "no file or folder");
   check_one_error(run_harness({"report", folder.path().string()}), 1, "there is no result");
-  check_one_error(run_harness({"report", (folder / "absent.json").string()}), 1, "absent.json");
+  check_one_error(run_harness({"report", (folder / "absent.json").string()}), 1,
+                  "absent.json: No such file or directory");
   const fs::path run = null_run(folder / "runs");
   check_one_error(run_harness({"report", run.string(), "-o", (folder / "no" / "r.html").string()}),
                   1, "no/r.html");

@@ -134,6 +134,8 @@ TEST_CASE("a damaged file of a stopped run is refused by name, in words of our o
     const fs::path file = GENERATE_COPY(series, header);
     run.edit(file, [](json& document) { document["format"] = "harness-checkpoint/9"; });
     run.refuses("has the format 'harness-checkpoint/9', this program reads harness-");
+    run.edit(file, [](json& document) { document["format"] = "harness-checkpoint/2"; });
+    run.refuses("has the format 'harness-checkpoint/2', this program reads harness-");
   }
   SECTION("with a changed digit") {
     const fs::path file = GENERATE_COPY(series, header);

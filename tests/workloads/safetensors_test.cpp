@@ -92,6 +92,9 @@ TEST_CASE("what is written is read back, tensor by tensor", "[weights]") {
   }
   CHECK_THROWS_AS(write_safetensors(path, {}, tensors, [](std::size_t) { return "short"; }),
                   std::invalid_argument);
+  const std::vector<SafeTensor> twice = {tensors[1], tensors[1]};
+  CHECK_THROWS_AS(write_safetensors(path, {}, twice, [](std::size_t) { return ""; }),
+                  std::invalid_argument);
   CHECK_THROWS_WITH(write_safetensors(folder / "no" / "w", {}, {}, nullptr),
                     Contains("No such file"));
 }
@@ -155,6 +158,9 @@ TEST_CASE("safetensors cut anywhere are refused", "[weights]") {
     write_bytes(folder / "cut", kGood.substr(0, size));
     CHECK_THROWS_AS(SafetensorsFile(folder / "cut"), Error);
   }
+  write_bytes(folder / "state",
+              file_of(R"({"__metadata__":{"format":"harness-training-state/2"}})"));
+  CHECK_THROWS_WITH(TensorFile::open(folder / "state"), Contains("saved state of a training"));
   CHECK_THROWS_WITH(SafetensorsFile(folder / "none"), Contains("does not exist"));
   CHECK_THROWS_WITH(SafetensorsFile(folder.path()), Contains("is not a regular file"));
 }

@@ -173,6 +173,10 @@ SafetensorsHeader read_safetensors_header(std::string_view head, std::uint64_t f
 
 Contents read_safetensors(std::string_view content) {
   const SafetensorsHeader header = read_safetensors_header(content, content.size());
+  const auto format = header.metadata.find("format");
+  if (format != header.metadata.end() && format->second.starts_with("harness-training-state/")) {
+    throw BadFile("is the saved state of a training, no weights", "--resume goes on with it");
+  }
   Contents contents;
   for (const SafeTensor& tensor : header.tensors) {
     FileTensor view;
@@ -203,6 +207,9 @@ void write_safetensors(const fs::path& path, const std::map<std::string, std::st
   if (!metadata.empty()) document[kMetadata] = metadata;
   std::uint64_t end = 0;
   for (const SafeTensor& tensor : tensors) {
+    if (tensor.name == kMetadata || document.contains(tensor.name)) {
+      throw std::invalid_argument(tensor.name + ": a name that is taken");
+    }
     const std::uint64_t begin = end;
     end += bytes_of(tensor.shape, tensor.dtype);
     document[tensor.name] = {{"dtype", type_name(tensor.dtype)},
@@ -230,12 +237,13 @@ void write_safetensors(const fs::path& path, const std::map<std::string, std::st
   }
 }
 
-SafetensorsFile::SafetensorsFile(const fs::path& path)
-    : name_(printable(path.string())), file_(path, std::ios::binary) {
+SafetensorsFile::SafetensorsFile(const fs::path& path) : name_(printable(path.string())) {
   std::error_code error;
+  // Before it is opened: a FIFO would keep the program waiting.
   if (!fs::is_regular_file(path, error)) {
     refuse(fs::exists(path, error) ? "is not a regular file" : "does not exist");
   }
+  file_.open(path, std::ios::binary);
   if (!file_) refuse(std::strerror(errno));
   const std::uint64_t size = fs::file_size(path, error);
   if (error) refuse(error.message());

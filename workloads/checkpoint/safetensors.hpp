@@ -48,9 +48,10 @@ SafetensorsHeader read_safetensors_header(std::string_view head, std::uint64_t f
 /// A whole file as a container. Throws BadFile.
 Contents read_safetensors(std::string_view content);
 
-/// Writes a file of `tensors`, whose places are not read but follow from their shapes. `bytes`
-/// gives the elements of each in turn, valid until the next call. Not atomic. Throws Error when it
-/// cannot be written, and std::invalid_argument for elements that do not fill the shape.
+/// Writes a file of `tensors`, whose places are not read but follow from their shapes; texts are
+/// UTF-8. `bytes` gives the elements of each in turn, valid until the next call. Not atomic. Throws
+/// Error when it cannot be written, and std::invalid_argument for elements that do not fill the
+/// shape or a name that is there twice.
 void write_safetensors(const std::filesystem::path& path,
                        const std::map<std::string, std::string>& metadata,
                        const std::vector<SafeTensor>& tensors,

@@ -6,7 +6,9 @@
 #include <bit>
 #include <cstddef>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -107,7 +109,10 @@ class Metadata {
 /// What is saved now begins with the header's length; what was until 1 begins with its name.
 SafetensorsFile open_state(const fs::path& path) {
   std::string first(kFamily.size(), '\0');
-  std::ifstream(path, std::ios::binary).read(first.data(), std::ssize(first));
+  std::error_code ignored;
+  if (fs::is_regular_file(path, ignored)) {
+    std::ifstream(path, std::ios::binary).read(first.data(), std::ssize(first));
+  }
   if (first == kFamily) {
     throw Error(printable(path.string()), "was saved by an earlier version of this program",
                 "begin the run anew");
@@ -115,23 +120,33 @@ SafetensorsFile open_state(const fs::path& path) {
   return SafetensorsFile(path);
 }
 
-/// The first thing in which the file's tensors are not the model's.
-void check_tensors(const SafetensorsFile& file, const std::vector<NamedTensor>& tensors) {
+/// Where the file has each of `tensors`; refuses the first thing in which it is not the model's.
+std::vector<std::size_t> places_of(const SafetensorsFile& file,
+                                   const std::vector<NamedTensor>& tensors) {
   const std::vector<SafeTensor>& found = file.header().tensors;
+  std::map<std::string_view, std::size_t> known;
+  for (std::size_t i = 0; i < found.size(); ++i) known.emplace(found[i].name, i);
+  std::set<std::string_view> wanted;
+  for (const NamedTensor& entry : tensors) wanted.insert(entry.name);
+  std::vector<std::size_t> places;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const std::string& name = tensors[i].name;
-    if (i >= found.size()) file.refuse("is of another model: it has no " + name);
-    if (found[i].name != name) {
+    const auto place = known.find(name);
+    if (i < found.size() && !wanted.contains(found[i].name)) {
       file.refuse("is of another model: it has " + printable(found[i].name) +
                   " where this one has " + name);
     }
-    if (found[i].dtype != DType::kFloat32 || found[i].shape != tensors[i].tensor.sizes().vec()) {
+    if (place == known.end()) file.refuse("is of another model: it has no " + name);
+    const SafeTensor& tensor = found[place->second];
+    if (tensor.dtype != DType::kFloat32 || tensor.shape != tensors[i].tensor.sizes().vec()) {
       file.refuse("is of another model: " + name + " has another shape");
     }
+    places.push_back(place->second);
   }
   if (found.size() > tensors.size()) {
     file.refuse("is of another model: it has more tensors than this one");
   }
+  return places;
 }
 
 std::vector<std::int64_t> read_steps(const SafetensorsFile& file, const Json& list,
@@ -190,7 +205,7 @@ TrainingCounters load_training_state(const fs::path& path, ParameterStore& param
   const std::vector<NamedTensor> tensors = tensors_of(parameters, adam);
   SafetensorsFile file = open_state(path);
   const Metadata metadata(file);
-  check_tensors(file, tensors);
+  const std::vector<std::size_t> places = places_of(file, tensors);
   if (metadata.value("adam") != adam_settings(adam)) {
     file.refuse("is of another optimizer: its betas or eps differ");
   }
@@ -200,7 +215,7 @@ TrainingCounters load_training_state(const fs::path& path, ParameterStore& param
   std::vector<at::Tensor> values;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     values.push_back(at::empty(tensors[i].tensor.sizes(), at::kFloat));
-    file.read(i, values.back().mutable_data_ptr());
+    file.read(places[i], values.back().mutable_data_ptr());
   }
   // In place, which the tensors' version counters tell to whoever keeps prepared weights.
   for (std::size_t i = 0; i < tensors.size(); ++i) tensors[i].tensor.copy_(values[i]);

@@ -93,8 +93,6 @@ Interval together(const std::vector<Interval>& gains) {
   return {median(centers), *least, *greatest, confidence};
 }
 
-}  // namespace
-
 std::vector<Ablation> measured_ablations(const std::vector<std::string>& files,
                                          const Profile& profile, std::vector<std::string>& notes) {
   std::vector<Ablation> ablations;
@@ -110,6 +108,8 @@ std::vector<Ablation> measured_ablations(const std::vector<std::string>& files,
   }
   return ablations;
 }
+
+}  // namespace
 
 MeasuredGains measured_gains(std::span<const Ablation> ablations) {
   std::map<AdvisedChange, std::vector<Interval>> all;

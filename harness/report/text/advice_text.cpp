@@ -3,14 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
-#include "harness/base/named.hpp"
 #include "harness/base/text.hpp"
 #include "harness/report/common_text.hpp"
 #include "harness/report/text/columns.hpp"
 #include "harness/result/common_json.hpp"
-#include "harness/stats/stats.hpp"
 
 namespace harness {
 namespace {

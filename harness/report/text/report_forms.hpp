@@ -12,7 +12,7 @@ namespace harness {
 std::string render_report(const ReportData& data);
 /// The same as one document: what is said of each file, and the files left out.
 nlohmann::json report_json(const ReportData& data);
-/// A row for each metric of each run and profile, and for each variant of an ablation.
+/// Rows of metric_table(), as the kinds of the results have them.
 std::string report_csv(const ReportData& data);
 
 }  // namespace harness

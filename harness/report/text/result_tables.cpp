@@ -7,6 +7,7 @@
 
 #include "harness/base/text.hpp"
 #include "harness/report/report_lines.hpp"
+#include "harness/result/common_json.hpp"
 
 namespace harness {
 namespace {

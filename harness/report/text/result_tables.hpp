@@ -32,7 +32,7 @@ std::string yes_no(bool value);
 /// An empty table with a column for each part of a metric's summary, and for each part of what
 /// tells one run from another.
 CsvTable metric_table();
-/// A row for each metric. `kind` is "run" or "profile"; `sound` is whether the file is.
+/// A row for each metric. `kind` is that of the file, `sound` whether the file is.
 void add_metric_rows(CsvTable& table, const Result& result, const std::string& kind, bool sound);
 
 /// A row for each metric of each run.

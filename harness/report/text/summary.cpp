@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "harness/base/text.hpp"
@@ -74,7 +73,7 @@ std::string warning_lines(std::vector<Said> all) {
             "\n";
   }
   if (left_out > 0) {
-    text += fmt::format("  note: {} of other metrics; the result file has them all\n",
+    text += fmt::format("  note: {}: the result file has them all\n",
                         format_count(static_cast<std::int64_t>(left_out), "more warning"));
   }
   return text;
@@ -88,13 +87,14 @@ void add_metrics(std::string& text, const Result& result) {
       fmt::format("\n{:<{}} {:>16}  {:<26} {:>4}\n", "metric", width, "median", "quartiles", "n");
   std::vector<Said> warned;
   for (const Metric& metric : result.metrics) {
-    if (!metric.summary.median || (result.training && shown_by_epoch(metric.tag))) continue;
+    if (result.training && shown_by_epoch(metric.tag)) continue;
+    for (const std::string& warning : metric.warnings) note_warning(warned, metric.tag, warning);
+    if (!metric.summary.median) continue;
     const Interval& median = *metric.summary.median;
     text += fmt::format("{:<{}} {:>16}  {:<26} {:>4}{}\n", printable(metric.tag, width), width,
                         format_quantity(median.center, metric.unit),
                         quartiles_shown(metric.summary, metric.unit), metric.summary.n,
                         rate_shown(result, metric));
-    for (const std::string& warning : metric.warnings) note_warning(warned, metric.tag, warning);
   }
   text += warning_lines(warned);
 }

@@ -82,3 +82,20 @@ TEST_CASE("behind mistrust the summary says what can still be used", "[summary]"
   REQUIRE(left != std::string::npos);
   CHECK(mistrusted < left);
 }
+
+TEST_CASE("what is to be said against metrics is said once, and not without end", "[summary]") {
+  Result result = sample_result();
+  const Metric metric = result.metrics.at(0);
+  result.metrics.assign(5, metric);
+  for (std::size_t i = 0; i < 5; ++i) {
+    result.metrics[i].tag = "time.phase." + std::to_string(i);
+    result.metrics[i].warnings = {"drifts"};
+  }
+  result.metrics[4].summary.median.reset();
+  result.metrics[4].warnings = {"nothing to summarise", "a", "b", "c", "d"};
+  const std::string text = render_summary(result);
+  CHECK_THAT(text,
+             Catch::Contains("note: time.phase.0, time.phase.1, time.phase.2 and 1 more: drifts"));
+  CHECK_THAT(text, Catch::Contains("note: time.phase.4: nothing to summarise"));
+  CHECK_THAT(text, Catch::Contains("note: 2 more warnings: the result file has them all"));
+}
