@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-
 #include "harness/base/files.hpp"
 #include "harness/base/print.hpp"
 #include "harness/cli/options.hpp"
