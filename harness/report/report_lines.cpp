@@ -66,7 +66,7 @@ std::string with_interval(const Interval& interval, const std::string& unit) {
 }
 
 std::string with_quartiles(const Summary& summary, const std::string& unit) {
-  const std::string center = format_quantity(summary.median->center, unit);
+  std::string center = format_quantity(summary.median->center, unit);
   if (!summary.quartiles) return center;
   const auto [low, high] = bounds_texts(*summary.quartiles, unit);
   return fmt::format("{} ({} .. {})", center, low, high);

@@ -217,7 +217,8 @@ void write_long_profile(const fs::path& original, const fs::path& file, double m
     row.module = "model.classification_head.convolution_blocks." + std::to_string(i % 14) +
                  ".attention_and_projection.weights";
     row.name += "_with_normalisation_of_each_channel_and_group_" + std::to_string(i) + "_in_place";
-    const double longer = row.primitive_seconds > 0 ? 0 : row.self_seconds * more * (i % 9);
+    const double longer =
+        row.primitive_seconds > 0 ? 0 : row.self_seconds * more * static_cast<double>(i % 9);
     row.self_seconds += longer;
     tables.between_seconds -= longer;
   }

@@ -31,7 +31,7 @@ fs::path find_program(const std::string& word) {
   if (word.find('/') != std::string::npos) return is_file(word) ? fs::path(word) : fs::path();
   const char* path = std::getenv("PATH");
   for (const std::string& folder : split(path == nullptr ? "" : path, ':')) {
-    const fs::path candidate = fs::path(folder) / word;
+    fs::path candidate = fs::path(folder) / word;
     if (is_file(candidate) && ::access(candidate.c_str(), X_OK) == 0) return candidate;
   }
   return {};
