@@ -100,7 +100,7 @@ void print_series(const std::vector<Result>& runs, OutputFormat format) {
   if (format != OutputFormat::kJson) return;
   print_out("[\n");
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    std::string text = content_of_file(runs[i]);
+    std::string text = content_as_read(runs[i]);
     if (i + 1 < runs.size()) text.insert(text.find_last_not_of('\n') + 1, ",");
     print_out(text);
   }

@@ -13,11 +13,23 @@
 
 namespace harness {
 
-std::string content_of_file(const ResultCommon& result) {
-  const ResultKind& kind = kind_of(result);
-  nlohmann::json document = kind.document_of(result);
+namespace {
+
+nlohmann::json signed_document(const ResultCommon& result) {
+  nlohmann::json document = kind_of(result).document_of(result);
   document["digest"] = digest_of(document);
-  const std::vector<SchemaProblem> problems = validate_schema(document, kind.schema());
+  return document;
+}
+
+}  // namespace
+
+std::string content_as_read(const ResultCommon& result) {
+  return readable_json(signed_document(result));
+}
+
+std::string content_of_file(const ResultCommon& result) {
+  const nlohmann::json document = signed_document(result);
+  const std::vector<SchemaProblem> problems = validate_schema(document, kind_of(result).schema());
   if (!problems.empty()) {
     throw std::logic_error("the result breaks its own schema at " + problems.front().path + ": " +
                            problems.front().reason);

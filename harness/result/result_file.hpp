@@ -11,6 +11,8 @@ namespace harness {
 /// The content of `result`'s file: its document with a digest. Throws std::logic_error when it does
 /// not fit its own schema, or is of no registered kind.
 std::string content_of_file(const ResultCommon& result);
+/// The same of a result that was read from a sound file: its schema is not checked again.
+std::string content_as_read(const ResultCommon& result);
 
 /// Writes content_of_file() to `path`, atomically. Throws Error when the file cannot be written.
 void write_result_file(const ResultCommon& result, const std::filesystem::path& path);
