@@ -1,7 +1,12 @@
 // A workload whose one operator chooses among kernels by a table: two that sleep, one that breaks.
 #include <chrono>
+#include <cstdint>
 #include <map>
+#include <memory>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "harness/workload/capabilities.hpp"
 #include "harness/workload/registry.hpp"
@@ -40,7 +45,31 @@ class Kernels : public KernelCandidates {
   }
 };
 
-class StubTuned : public Workload, public Steps, public Tunable {
+/// Tells how long the steps took, and of nothing within them.
+class StepsAlone : public StepRecorder {
+ public:
+  void begin_step() override {
+    RecordedScope step;
+    step.kind = ScopeKind::kStep;
+    step.name = "step";
+    step.begin_ns = now();
+    recording_.scopes.push_back(std::move(step));
+  }
+  void end_step() override { recording_.scopes.back().end_ns = now(); }
+  void phase_begin(const char* /*name*/) override {}
+  void phase_end(const char* /*name*/) override {}
+  Recording take() override { return std::move(recording_); }
+
+ private:
+  static std::int64_t now() {
+    const auto since = std::chrono::steady_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
+  }
+
+  Recording recording_{};
+};
+
+class StubTuned : public Workload, public Steps, public Tunable, public Recordable {
  public:
   Description describe(const WorkloadContext& /*context*/) const override { return {1e6}; }
   void prepare(const WorkloadContext& context) override {
@@ -73,6 +102,9 @@ class StubTuned : public Workload, public Steps, public Tunable {
 
   std::unique_ptr<KernelCandidates> candidates(const ReplaySizes& /*sizes*/) override {
     return std::make_unique<Kernels>();
+  }
+  std::unique_ptr<StepRecorder> recorder(const WorkloadContext& /*context*/) override {
+    return std::make_unique<StepsAlone>();
   }
 
  private:

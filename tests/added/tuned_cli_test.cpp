@@ -10,6 +10,7 @@
 #include "tests/added/run_added.hpp"
 #include "tests/support/files_of_runs.hpp"
 #include "tests/support/process.hpp"
+#include "tests/support/profile_of_null.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 using namespace harness;  // NOLINT(google-build-using-namespace)
@@ -101,6 +102,17 @@ TEST_CASE("a run follows a table, names it by its hash, and says what it took", 
         with.at("/settings/effective"_json_pointer));
   const Outcome compared = run_added({"compare", tuned.file("without"), tuned.file("with")});
   CHECK_THAT(compared.out, Catch::Contains("tuning"));
+}
+
+TEST_CASE("a profile holds the kernels that a table chose, as a run does", "[tuning][profile]") {
+  const Tuned tuned;
+  const Outcome profiled = run_added({"profile", "--rules", kRules, "--tuning", tuned.table(),
+                                      "--out", tuned.file("profile")});
+  INFO(profiled.err);
+  REQUIRE(profiled.code == 0);
+  const fs::path file = only_file(tuned.file("profile"), ".json");
+  CHECK(read_json(file).at("/choices/0/kernel"_json_pointer) == "fast");
+  CHECK(run_added({"validate", file.string()}).code == 0);
 }
 
 TEST_CASE("a table is extended, and what is measured again replaced", "[tuning]") {

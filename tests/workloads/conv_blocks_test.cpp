@@ -26,9 +26,9 @@ constexpr const char* kShapes =
     "--dir=FWD_I --attr-post-ops=relu mb1ic3ih20oc16kh7sh2ph3n\"frozen\"\n";
 
 Outcome measure(const TemporaryFolder& folder, const std::vector<std::string>& more,
-                const std::string& shapes = kShapes) {
+                const std::string& shapes = kShapes, const char* command = "run") {
   std::ofstream(folder / "shapes.txt") << shapes;
-  std::vector<std::string> arguments{"run",
+  std::vector<std::string> arguments{command,
                                      "--workload",
                                      "conv-blocks",
                                      "--set",
@@ -80,6 +80,21 @@ TEST_CASE("conv-blocks times each pass of each block and checks it in double pre
       CHECK(std::count(tags.begin(), tags.end(), "time.stage.pack") == (custom ? 1 : 0));
       CHECK(std::count(tags.begin(), tags.end(), "time.stage.convolution") == (custom ? 1 : 0));
     }
+  }
+}
+
+TEST_CASE("a profile of conv-blocks names the kernels that ran, and can be projected and advised on",
+          "[conv-blocks][profile]") {
+  const TemporaryFolder folder;
+  const Outcome profiled = measure(folder, {"--steps", "2"}, kShapes, "profile");
+  INFO(profiled.err);
+  REQUIRE(profiled.code == 0);
+  const std::string file = result_file(folder).string();
+  CHECK_FALSE(json::parse(read_file(file, 1 << 24)).at("choices").empty());
+  for (const char* command : {"validate", "project", "advise"}) {
+    const Outcome outcome = run_harness({command, file});
+    CAPTURE(command, outcome.err);
+    CHECK(outcome.code == 0);
   }
 }
 
