@@ -62,7 +62,7 @@ const SideHello& ResidentSide::await_hello() {
     // The first one is the shell; who answers is one of those that it started.
     processes_ = session_processes(process_->id());
   } catch (const ProtocolError& error) {
-    fail(error.what());
+    fail(fmt::format("{} (a 'harness run' becomes a side by --lockstep)", error.what()));
   }
   return hello_;
 }
