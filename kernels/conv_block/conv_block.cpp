@@ -19,6 +19,7 @@ at::Tensor conv_block_reference(const ConvBlockArguments& arguments) {
   }
   if (arguments.residual) out.add_(*arguments.residual);
   if (!arguments.relu) return out;
+  if (arguments.ceiling != kNoCeiling) return at::hardtanh_(out, 0, arguments.ceiling);
   return norm != nullptr || arguments.residual ? out.relu_() : out.relu();
 }
 

@@ -1,9 +1,10 @@
 // Operator `conv-block`: convolution, optional bias, optional frozen batch norm, optional residual
-// add, optional ReLU, as one differentiable unit.
+// add, optional ReLU (or ReLU6), as one differentiable unit.
 #pragma once
 
 #include <ATen/ATen.h>
 
+#include <limits>
 #include <optional>
 
 #include "kernels/registry.hpp"
@@ -20,6 +21,9 @@ struct FrozenBatchNorm {
   double eps = 1e-5;
 };
 
+/// What a plain ReLU is cut off at.
+inline constexpr double kNoCeiling = std::numeric_limits<double>::infinity();
+
 struct ConvBlockArguments {
   at::Tensor input{};                     ///< (N, C, H, W)
   at::Tensor weight{};                    ///< (O, C/groups, k, k)
@@ -29,6 +33,7 @@ struct ConvBlockArguments {
   int64_t padding = 0;
   int64_t groups = 1;
   bool relu = false;
+  double ceiling = kNoCeiling;           ///< of the ReLU: 6 for ReLU6
   std::optional<at::Tensor> residual{};  ///< (N, O, H', W'), added before the ReLU
 };
 

@@ -117,6 +117,7 @@ ConvolutionShape shape_of(const ConvBlockArguments& arguments, at::ScalarType ty
                          .bias = arguments.bias.has_value() || arguments.norm != nullptr,
                          .bias_gradient = arguments.bias && arguments.bias->requires_grad(),
                          .relu = arguments.relu,
+                         .ceiling = arguments.relu ? arguments.ceiling : kNoCeiling,
                          .residual = arguments.residual.has_value(),
                          .threads = threads()};
   const int64_t channels = shape.out_channels;
@@ -158,9 +159,14 @@ at::Tensor conv_block_custom(const ConvBlockArguments& arguments) {
   if (arguments.bias) bias = arguments.bias->to(at::kFloat).contiguous();
   if (arguments.residual) residual = channels_last(arguments.residual->to(type));
   const auto trains = [](const std::optional<at::Tensor>& t) { return t && t->requires_grad(); };
+  const bool trained = at::GradMode::is_enabled() &&
+                       (trains(input) || trains(weight) || trains(bias) || trains(residual));
+  // Which gradients a ceiling stops is not kept here: nothing that is trained has one.
+  if (trained && convolution->shape().clipped()) {
+    return conv_block_operator().get("reference")(arguments);
+  }
   const KernelScope scope("conv-block");
-  if (at::GradMode::is_enabled() &&
-      (trains(input) || trains(weight) || trains(bias) || trains(residual))) {
+  if (trained) {
     return ConvBlockFunction::apply(input, weight, bias, residual, fixed);
   }
   return convolution->forward(input, {weight, fixed.scale}, bias.value_or(at::Tensor()),

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <compare>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -25,11 +26,13 @@ struct ConvolutionShape {
   bool bias = false;                 ///< float32, added by the forward pass
   bool bias_gradient = false;        ///< wanted together with the gradient by the weights
   bool relu = false;                 ///< behind the forward pass
-  bool residual = false;             ///< added before the ReLU
-  int threads = 1;                   ///< primitives are cut for a number of threads
+  double ceiling = std::numeric_limits<double>::infinity();  ///< of the ReLU; forward only
+  bool residual = false;                                     ///< added before the ReLU
+  int threads = 1;  ///< primitives are cut for a number of threads
 
   int64_t out_height() const { return (in_height + 2 * padding - kernel_height) / stride + 1; }
   int64_t out_width() const { return (in_width + 2 * padding - kernel_width) / stride + 1; }
+  bool clipped() const { return ceiling != std::numeric_limits<double>::infinity(); }
   auto operator<=>(const ConvolutionShape&) const = default;
 };
 

@@ -87,7 +87,7 @@ class GroupedConvolution final : public ConvolutionKernel {
 bool computes(const ConvolutionShape& shape, ConvolutionPass pass) {
   const bool fits = shape.groups > 1 && shape.in_channels == shape.out_channels &&
                     shape.kernel_height == 3 && shape.kernel_width == 3 && shape.padding == 1 &&
-                    !shape.bias_gradient && !shape.residual;
+                    !shape.bias_gradient && !shape.residual && !shape.clipped();
   const bool bf16 = shape.type == at::kBFloat16;
   return fits && grouped_conv_supported(grouped_shape(shape)) &&
          (!bf16 || pass == ConvolutionPass::kWeights);

@@ -31,7 +31,11 @@ class LibTorchConvolution final : public ConvolutionKernel {
     at::Tensor output =
         at::conv2d(input, in_type(weights), added, strides_, padding_, kDilation, shape().groups);
     if (shape().residual) output.add_(residual);
-    if (shape().relu) output.relu_();
+    if (shape().clipped()) {
+      output.clamp_(0, shape().ceiling);
+    } else if (shape().relu) {
+      output.relu_();
+    }
     return output.contiguous(at::MemoryFormat::ChannelsLast);
   }
 

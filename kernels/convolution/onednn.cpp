@@ -46,7 +46,11 @@ dnnl::primitive_attr fused(const ConvolutionShape& s) {
   dnnl::primitive_attr attributes = scratchpad_attributes();
   dnnl::post_ops behind;
   if (s.residual) behind.append_binary(dnnl::algorithm::binary_add, output_of(s));
-  if (s.relu) behind.append_eltwise(dnnl::algorithm::eltwise_relu, 0, 0);
+  if (s.clipped()) {
+    behind.append_eltwise(dnnl::algorithm::eltwise_clip, 0, static_cast<float>(s.ceiling));
+  } else if (s.relu) {
+    behind.append_eltwise(dnnl::algorithm::eltwise_relu, 0, 0);
+  }
   attributes.set_post_ops(behind);
   return attributes;
 }

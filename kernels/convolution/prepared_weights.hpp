@@ -18,7 +18,8 @@ struct WeightForm {
     kGroupedData,
     kWinogradForward,
     kWinogradData,
-    kLibTorch
+    kLibTorch,
+    kProduct
   };
   dnnl::memory::desc onednn{};
   Own own = Own::kNone;

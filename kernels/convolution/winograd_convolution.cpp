@@ -120,7 +120,8 @@ bool computes_type(at::ScalarType type) {
 
 bool computes(const ConvolutionShape& shape, ConvolutionPass /*pass*/) {
   return shape.groups == 1 && shape.kernel_height == 3 && shape.kernel_width == 3 &&
-         shape.stride == 1 && shape.padding >= 0 && shape.padding <= 2 && computes_type(shape.type);
+         shape.stride == 1 && shape.padding >= 0 && shape.padding <= 2 && !shape.clipped() &&
+         computes_type(shape.type);
 }
 
 template <int tile>

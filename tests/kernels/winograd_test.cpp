@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/guarded_floats.hpp"
 #include "tests/support/simd_targets.hpp"
 
 using namespace harness::kernels;  // NOLINT(google-build-using-namespace)
@@ -24,28 +25,6 @@ using Int = std::int64_t;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kGuard = 1234.5F;
-constexpr std::size_t kGuards = 64;
-
-/// Floats at a cache line with guards behind them.
-class Floats {
- public:
-  explicit Floats(std::size_t count) : count_(count), memory_(count + kGuards + 16, kGuard) {
-    const auto address = reinterpret_cast<std::uintptr_t>(memory_.data());
-    offset_ = (64 - address % 64) % 64 / sizeof(float);
-  }
-  float* data() { return memory_.data() + offset_; }
-  float& operator[](std::size_t i) { return data()[i]; }
-  std::size_t size() const { return count_; }
-  bool intact() const {
-    const auto from = memory_.begin() + static_cast<std::ptrdiff_t>(offset_ + count_);
-    return std::all_of(from, from + kGuards, [](float value) { return value == kGuard; });
-  }
-
- private:
-  std::size_t count_, offset_ = 0;
-  std::vector<float> memory_;
-};
 
 std::uint16_t narrow(float value) {
   std::uint32_t bits = 0;

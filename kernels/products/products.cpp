@@ -1,0 +1,60 @@
+#include "kernels/products/products.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+
+#include "kernels/products/products_simd.hpp"
+
+namespace harness::kernels {
+namespace {
+
+using Int = std::int64_t;
+
+// Multiply-adds below which waking the other threads costs more than they bring.
+constexpr Int kWorthSharing = Int{1} << 17;
+
+Int divide_up(Int a, Int b) { return (a + b - 1) / b; }
+
+/// Columns as they are packed: whole panels, of which the last may be half of one.
+Int padded(Int columns, Int panel) { return divide_up(columns, panel / 2) * (panel / 2); }
+
+}  // namespace
+
+std::size_t packed_product_floats(Int depth, Int columns) {
+  return static_cast<std::size_t>(depth * padded(columns, products::cut().panel));
+}
+
+void pack_product(const ProductWeights& weights, float* packed) {
+  const Int panel = products::cut().panel;
+  const Int all = padded(weights.columns, panel);
+  for (Int column = 0; column < all; column += panel) {
+    const Int wide = std::min(panel, all - column);
+    const Int there = std::min(wide, weights.columns - column);
+    float* to = packed + column * weights.depth;
+    for (Int k = 0; k < weights.depth; ++k, to += wide) {
+      const float* const from = weights.values + column * weights.column + k * weights.depth_step;
+      for (Int n = 0; n < there; ++n) to[n] = from[n * weights.column];
+      std::fill(to + there, to + wide, 0.0F);
+    }
+  }
+}
+
+void multiply(const Product& product) {
+  if (product.rows <= 0 || product.columns <= 0) return;
+  const products::Cut& cut = products::cut();
+  const Int blocks = divide_up(product.rows, cut.rows);
+  const Int rows = divide_up(product.rows, blocks);  // as equal as can be
+  const Int panels = divide_up(product.columns, cut.panel);
+  const Int tasks = blocks * panels;
+  const bool shared = tasks > 1 && omp_in_parallel() == 0 &&
+                      product.rows * product.depth * product.columns >= kWorthSharing;
+#pragma omp parallel for schedule(static) if (shared)
+  for (Int task = 0; task < tasks; ++task) {
+    const Int row = task % blocks * rows;
+    if (row >= product.rows) continue;
+    cut.multiply(product, row, std::min(rows, product.rows - row), task / blocks * cut.panel);
+  }
+}
+
+}  // namespace harness::kernels

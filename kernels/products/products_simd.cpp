@@ -1,0 +1,156 @@
+#include "kernels/products/products_simd.hpp"
+
+#include <algorithm>
+
+// Vectors are kept in arrays, which those of no fixed size (SVE) cannot be; NEON runs there.
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/products/products_simd.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <hwy/contrib/math/math-inl.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace harness::kernels::products {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using Int = std::int64_t;
+using D = hn::ScalableTag<float>;
+using V = hn::Vec<D>;
+
+constexpr Int kLanes = hn::MaxLanes(D());
+constexpr int kVectors = 2;  // of a panel
+// Registers: 2 vectors of sums a row, 2 of weights, 1 of the broadcast value.
+#if HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM_A64
+constexpr int kRows = 13;
+#else
+constexpr int kRows = 6;
+#endif
+
+/// x times the normal distribution up to x. The error function is Abramowitz and Stegun's 7.1.26,
+/// which is off by 1.5e-7; its complement, q, is what is computed, so that nothing cancels where x
+/// is far below 0.
+HWY_INLINE V gelu(V x) {
+  const D d;
+  const V z = hn::Mul(hn::Abs(x), hn::Set(d, 0.70710678118654752F));
+  const V t = hn::Div(hn::Set(d, 1.0F), hn::MulAdd(z, hn::Set(d, 0.3275911F), hn::Set(d, 1.0F)));
+  V q = hn::MulAdd(t, hn::Set(d, 1.061405429F), hn::Set(d, -1.453152027F));
+  q = hn::MulAdd(t, q, hn::Set(d, 1.421413741F));
+  q = hn::MulAdd(t, q, hn::Set(d, -0.284496736F));
+  q = hn::MulAdd(t, q, hn::Set(d, 0.254829592F));
+  q = hn::Mul(hn::Mul(q, t), hn::Exp(d, hn::Neg(hn::Mul(z, z))));
+  const V both = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), q, hn::Sub(hn::Set(d, 2.0F), q));
+  return hn::Mul(hn::Mul(hn::Set(d, 0.5F), x), both);
+}
+
+HWY_INLINE V activated(const Product& product, V x) {
+  const D d;
+  switch (product.activation) {
+    case Activation::kClip: {
+      // By comparisons: what Min and Max make of a NaN differs between instruction sets.
+      const V low = hn::Set(d, product.low);
+      const V high = hn::Set(d, product.high);
+      const V cut = hn::IfThenElse(hn::Lt(x, low), low, x);
+      return hn::IfThenElse(hn::Gt(cut, high), high, cut);
+    }
+    case Activation::kGelu:
+      return gelu(x);
+    default:
+      return x;
+  }
+}
+
+HWY_INLINE V load_some(const float* from, Int count) {
+  const D d;
+  if (count >= kLanes) return hn::LoadU(d, from);
+  return hn::MaskedLoad(hn::FirstN(d, static_cast<std::size_t>(count)), d, from);
+}
+
+HWY_INLINE void store_some(V value, float* to, Int count) {
+  const D d;
+  if (count >= kLanes) {
+    hn::StoreU(value, d, to);
+  } else {
+    hn::BlendedStore(value, hn::FirstN(d, static_cast<std::size_t>(count)), d, to);
+  }
+}
+
+template <int kR, int kV>
+HWY_INLINE void multiply_block(const Product& product, Int row, Int column, const float* panel) {
+  const D d;
+  V sum[kR][kV];
+#pragma GCC unroll 16
+  for (int r = 0; r < kR; ++r) {
+#pragma GCC unroll 2
+    for (int v = 0; v < kV; ++v) sum[r][v] = hn::Zero(d);
+  }
+  const float* a = product.from + row * product.from_row;
+  for (Int k = 0; k < product.depth; ++k) {
+    V weights[kV];
+#pragma GCC unroll 2
+    for (int v = 0; v < kV; ++v) weights[v] = hn::Load(d, panel + v * kLanes);
+#pragma GCC unroll 16
+    for (int r = 0; r < kR; ++r) {
+      const V value = hn::Set(d, a[r * product.from_row]);
+#pragma GCC unroll 2
+      for (int v = 0; v < kV; ++v) sum[r][v] = hn::MulAdd(value, weights[v], sum[r][v]);
+    }
+    ++a;
+    panel += kV * kLanes;
+  }
+#pragma GCC unroll 2
+  for (int v = 0; v < kV; ++v) {
+    const Int first = column + v * kLanes;
+    const Int some = product.columns - first;
+    const V bias = product.bias != nullptr ? load_some(product.bias + first, some) : hn::Zero(d);
+#pragma GCC unroll 16
+    for (int r = 0; r < kR; ++r) {
+      V value = hn::Add(sum[r][v], bias);
+      if (product.residual != nullptr) {
+        const float* const added = product.residual + (row + r) * product.residual_row + first;
+        value = hn::Add(value, load_some(added, some));
+      }
+      store_some(activated(product, value), product.to + (row + r) * product.to_row + first, some);
+    }
+  }
+}
+
+/// Calls multiply_block for `count` of 1 to kR.
+template <int kR, int kV>
+void multiply_rows(const Product& product, Int row, Int count, Int column, const float* panel) {
+  if constexpr (kR > 0) {
+    if (count < kR) return multiply_rows<kR - 1, kV>(product, row, count, column, panel);
+    multiply_block<kR, kV>(product, row, column, panel);
+  }
+}
+
+void multiply_panel(const Product& product, Int row, Int count, Int column) {
+  const float* const panel = product.packed + column * product.depth;
+  if (product.columns - column > kLanes) {
+    multiply_rows<kRows, kVectors>(product, row, count, column, panel);
+  } else {
+    multiply_rows<kRows, 1>(product, row, count, column, panel);
+  }
+}
+
+constexpr Cut kCut = {kRows, kVectors* kLanes, multiply_panel};
+
+const Cut* target_cut() { return &kCut; }
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace harness::kernels::products
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace harness::kernels::products {
+
+HWY_EXPORT(target_cut);
+
+const Cut& cut() { return *HWY_DYNAMIC_DISPATCH(target_cut)(); }
+
+}  // namespace harness::kernels::products
+#endif

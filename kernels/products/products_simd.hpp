@@ -1,0 +1,21 @@
+// What one thread does of a product: some rows times a panel of columns.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/products/products.hpp"
+
+namespace harness::kernels::products {
+
+struct Cut {
+  std::int64_t rows = 1;   ///< most that one product of registers has
+  std::int64_t panel = 2;  ///< columns that are packed side by side
+  /// Rows from `row` on, at most `rows` of them, times the panel whose first column is `column`.
+  void (*multiply)(const Product& product, std::int64_t row, std::int64_t count,
+                   std::int64_t column) = nullptr;
+};
+
+/// Of the best instruction set here.
+const Cut& cut();
+
+}  // namespace harness::kernels::products

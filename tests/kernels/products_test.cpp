@@ -1,0 +1,209 @@
+// Products with packed weights against double precision, in all instruction sets.
+#include "kernels/products/products.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/support/guarded_floats.hpp"
+#include "tests/support/simd_targets.hpp"
+
+using namespace harness::kernels;  // NOLINT(google-build-using-namespace)
+
+namespace {
+
+using Int = std::int64_t;
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+struct Shape {
+  Int rows = 1, depth = 1, columns = 1;
+};
+
+Floats random(std::size_t count, std::uint32_t seed) {
+  std::mt19937 generator(seed);
+  std::normal_distribution<float> normal;
+  Floats values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = normal(generator);
+  return values;
+}
+
+/// A product of random operands; rows lie further apart than they are long.
+struct Operands {
+  static constexpr Int kGap = 3;
+
+  explicit Operands(const Shape& s)
+      : shape(s),
+        from(random(static_cast<std::size_t>(s.rows * (s.depth + kGap)), 1)),
+        weights(random(static_cast<std::size_t>(s.columns * s.depth), 2)),
+        bias(random(static_cast<std::size_t>(s.columns), 3)),
+        residual(random(static_cast<std::size_t>(s.rows * (s.columns + kGap)), 4)),
+        packed(packed_product_floats(s.depth, s.columns)),
+        to(static_cast<std::size_t>(s.rows * (s.columns + kGap))) {}
+
+  Product product() {
+    pack_product({weights.data(), shape.depth, shape.columns, shape.depth, 1}, packed.data());
+    return {.rows = shape.rows,
+            .depth = shape.depth,
+            .columns = shape.columns,
+            .from = from.data(),
+            .from_row = shape.depth + kGap,
+            .packed = packed.data(),
+            .bias = bias.data(),
+            .residual = residual.data(),
+            .residual_row = shape.columns + kGap,
+            .to = to.data(),
+            .to_row = shape.columns + kGap};
+  }
+
+  double exact(Int row, Int column) {
+    double sum = bias[static_cast<std::size_t>(column)];
+    sum += residual[static_cast<std::size_t>(row * (shape.columns + kGap) + column)];
+    for (Int k = 0; k < shape.depth; ++k) {
+      sum += static_cast<double>(from[static_cast<std::size_t>(row * (shape.depth + kGap) + k)]) *
+             static_cast<double>(weights[static_cast<std::size_t>(column * shape.depth + k)]);
+    }
+    return sum;
+  }
+
+  float result(Int row, Int column) {
+    return to[static_cast<std::size_t>(row * (shape.columns + kGap) + column)];
+  }
+
+  Shape shape;
+  Floats from, weights, bias, residual, packed, to;
+};
+
+double gelu(double x) { return 0.5 * x * std::erfc(-x / std::sqrt(2.0)); }
+
+/// What comes of one value x: one row, depth 1, weight 1.
+float through(Product product, float x) {
+  Floats from(1);
+  Floats to(1);
+  Floats packed(packed_product_floats(1, 1));
+  const float one = 1;
+  pack_product({&one, 1, 1, 1, 1}, packed.data());
+  from[0] = x;
+  product.rows = product.depth = product.columns = 1;
+  product.from = from.data();
+  product.packed = packed.data();
+  product.to = to.data();
+  multiply(product);
+  CHECK((to.intact() && packed.intact()));
+  return to[0];
+}
+
+}  // namespace
+
+TEST_CASE("products equal those of double precision, for any number of rows and columns",
+          "[products]") {
+  harness::tests::for_each_simd_target([](const std::string& target) {
+    for (const Int rows : {1, 2, 5, 6, 7, 12, 13, 14, 27, 40}) {
+      for (const Int columns : {1, 3, 8, 15, 16, 17, 31, 32, 33, 100}) {
+        Operands operands({rows, 37, columns});
+        const Product product = operands.product();
+        multiply(product);
+        double worst = 0;
+        for (Int r = 0; r < rows; ++r) {
+          for (Int n = 0; n < columns; ++n) {
+            worst = std::max(worst, std::abs(operands.result(r, n) - operands.exact(r, n)));
+          }
+        }
+        INFO(target << ": " << rows << " rows, " << columns << " columns");
+        CHECK(worst < 2e-5);
+        CHECK((operands.to.intact() && operands.packed.intact()));
+        // Between rows nothing is written.
+        if (rows > 1) CHECK(operands.result(0, columns) == 1234.5F);
+      }
+    }
+  });
+}
+
+TEST_CASE("a long sum is as exact as float32 allows", "[products]") {
+  Operands operands({3, 1536, 5});
+  multiply(operands.product());
+  for (Int r = 0; r < 3; ++r) {
+    for (Int n = 0; n < 5; ++n) {
+      CHECK(std::abs(operands.result(r, n) - operands.exact(r, n)) < 2e-4);
+    }
+  }
+}
+
+TEST_CASE("transposed weights are packed the same", "[products]") {
+  Operands operands({4, 9, 21});
+  (void)operands.product();
+  Floats turned(operands.weights.size());
+  for (std::size_t n = 0; n < 21; ++n) {
+    for (std::size_t k = 0; k < 9; ++k) turned[k * 21 + n] = operands.weights[n * 9 + k];
+  }
+  Floats packed(packed_product_floats(9, 21));
+  pack_product({turned.data(), 9, 21, 1, 21}, packed.data());
+  CHECK(std::memcmp(packed.data(), operands.packed.data(), packed.size() * sizeof(float)) == 0);
+}
+
+TEST_CASE("GELU is exact, to infinity", "[products]") {
+  harness::tests::for_each_simd_target([](const std::string& target) {
+    Product product;
+    product.activation = Activation::kGelu;
+    for (double x = -14; x < 14; x += 0.01171875) {
+      INFO(target << ": " << x);
+      const double wanted = gelu(x);
+      REQUIRE(std::abs(through(product, static_cast<float>(x)) - wanted) <
+              2.5e-7 * std::abs(x) + 1e-30);
+    }
+    CHECK(through(product, 0.0F) == 0.0F);
+    CHECK(through(product, 3e38F) == 3e38F);
+    CHECK(through(product, -3e38F) == 0.0F);
+    CHECK(through(product, kInfinity) == kInfinity);
+    CHECK(std::isnan(through(product, kNan)));
+  });
+}
+
+TEST_CASE("a clip keeps its limits and a NaN", "[products]") {
+  harness::tests::for_each_simd_target([](const std::string& target) {
+    INFO(target);
+    Product product;
+    product.activation = Activation::kClip;
+    product.high = 6;
+    for (const float x : {-1.0F, 0.0F, 2.5F, 6.0F, 6.5F, 3e38F}) {
+      CHECK(through(product, x) == std::min(std::max(x, 0.0F), 6.0F));
+    }
+    CHECK(through(product, kInfinity) == 6.0F);
+    CHECK(through(product, -kInfinity) == 0.0F);
+    CHECK(std::isnan(through(product, kNan)));
+  });
+}
+
+TEST_CASE("infinities and NaN reach the rows that read them and no others", "[products]") {
+  Operands operands({29, 40, 50});
+  Product product = operands.product();
+  operands.from[static_cast<std::size_t>(17 * (40 + Operands::kGap) + 3)] = kNan;
+  multiply(product);
+  for (Int r = 0; r < 29; ++r) {
+    for (Int n = 0; n < 50; ++n) REQUIRE(std::isnan(operands.result(r, n)) == (r == 17));
+  }
+}
+
+TEST_CASE("the bits do not depend on the number of threads", "[products]") {
+  const int before = omp_get_max_threads();
+  std::vector<float> first;
+  for (const int threads : {1, 2, 3, 5}) {
+    omp_set_num_threads(threads);
+    Operands operands({61, 200, 130});
+    multiply(operands.product());
+    const std::vector<float> bits(operands.to.data(), operands.to.data() + operands.to.size());
+    if (first.empty()) first = bits;
+    CHECK(std::memcmp(first.data(), bits.data(), bits.size() * sizeof(float)) == 0);
+  }
+  omp_set_num_threads(before);
+}
