@@ -17,6 +17,8 @@ install(DIRECTORY kernels/tuning DESTINATION ${_home}/kernels)
 install(DIRECTORY results/schema DESTINATION ${_home}/results)
 install(DIRECTORY tests/golden DESTINATION ${_home}/tests)
 install(FILES workloads/conv_blocks/retinanet.txt DESTINATION ${_home}/workloads/conv_blocks)
+install(FILES workloads/inference/assets.json DESTINATION ${_home}/workloads/inference)
+install(FILES workloads/classify/fashion_mnist_head.safetensors DESTINATION ${_home}/workloads/classify)
 install(FILES LICENSE DESTINATION ${_home})
 
 # In a folder of their own: harness/workload/workload.hpp lies in include/harness/harness/workload/.

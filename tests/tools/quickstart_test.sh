@@ -68,6 +68,8 @@ printf 'pip %s\n' "$*" >>"$state/calls"
 [[ ! -e "$state/no_cpu_wheel" || "$*" != *+cpu* ]] || { echo 'ERROR: no +cpu'; exit 1; }
 venv="$(dirname "$(dirname "$0")")"
 case "$*" in
+  *assets.py\ --check*) [[ -e "$venv/assets/there" ]]; exit ;;
+  *assets.py*) mkdir -p "$venv/assets" && touch "$venv/assets/there" ;;
   *torch==*) mkdir -p "$venv/lib/python3.11/site-packages/torch/"{lib,include/ATen}
     touch "$venv/lib/python3.11/site-packages/torch/lib/libtorch_cpu.so" ;;
   *onednn*) mkdir -p "$venv/lib/cmake/dnnl" && touch "$venv/lib/cmake/dnnl/dnnl-config.cmake" ;;
@@ -149,6 +151,29 @@ expect 'installs python3 with what makes environments' calls 'apt-get .* python3
 expect 'ends with 0 at the first call' exits 0
 [[ -e "$fake/python3" ]] || mv "$fake/python3.later" "$fake/python3"
 apt_get
+
+scenario 'weights and data of inference tasks'
+mkdir -p "$project/workloads/inference"
+echo '{"net.pth": {"tasks": ["classify"]}}' >"$project/workloads/inference/assets.json"
+run -- run --workload retinanet-train
+expect 'are not needed elsewhere' no_calls 'assets.py'
+touch "$state/no_network"
+run -- run --workload classify
+expect 'ends with 1 without a network' exits 1
+expect 'and says what to do' last_line 'HARNESS_ASSETS=DIR'
+rm "$state/no_network"
+run HARNESS_NO_INSTALL=1 -- run --workload classify
+expect 'are not got where nothing may be installed' exits 1
+run HARNESS_ASSETS=/elsewhere -- run --workload classify
+expect 'may be of one'"'"'s own' exits 0
+run -- run --workload=classify
+expect 'are got for a task' calls 'assets.py .*/.venv/assets classify'
+: >"$state/calls"
+run -- run --workload classify
+expect 'once' no_calls 'assets.py [^-]'
+run -- assets
+expect 'or by themselves' err '.venv/assets'
+expect 'which runs nothing' test ! -s "$state/out"
 
 scenario 'first and second call'
 run -- run --workload 'a b'

@@ -1,0 +1,72 @@
+#include "workloads/inference/inference.hpp"
+
+#include <ATen/ATen.h>
+#include <c10/core/InferenceMode.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "kernels/runtime/autocast.hpp"
+#include "workloads/data/random.hpp"
+
+namespace harness::workloads {
+namespace {
+
+// As many as MLPerf keeps in memory for its picture classification.
+constexpr std::int64_t kInMemory = 1024;
+constexpr std::int64_t kEvaluationBatch = 32;
+
+std::vector<std::int64_t> shuffled(std::int64_t count, std::uint32_t seed) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(count));
+  std::iota(order.begin(), order.end(), 0);
+  CounterRandom random(stream_key(seed));
+  for (std::size_t i = order.size(); i > 1; --i) {
+    std::swap(order[i - 1], order[random.below(static_cast<std::uint32_t>(i))]);
+  }
+  return order;
+}
+
+}  // namespace
+
+void Inference::begin_steps() {
+  queue_ = shuffled(samples(), context().seeds.data_order);
+  queue_.resize(static_cast<std::size_t>(std::min(samples(), kInMemory)));
+  load(queue_);
+}
+
+Inference::Samples Inference::next_query() {
+  Samples query;
+  for (std::int64_t i = 0; i < context().batch_size; ++i) {
+    query.push_back(queue_[next_]);
+    next_ = (next_ + 1) % queue_.size();
+  }
+  return query;
+}
+
+StepStats Inference::step() {
+  const Samples query = next_query();
+  const Phase phase = context().phase("forward");
+  const c10::InferenceMode no_gradients;
+  const kernels::AutocastScope autocast(bf16());
+  const at::Tensor answers = answer(query);
+  return {context().batch_size, {{"answer", answers.mean().item<double>()}}};
+}
+
+Quality Inference::evaluate() {
+  const c10::InferenceMode no_gradients;
+  std::vector<at::Tensor> answers;
+  for (std::int64_t first = 0; first < samples(); first += kEvaluationBatch) {
+    context().interrupted();
+    context().progress("answering", first, samples());
+    Samples batch(static_cast<std::size_t>(std::min(kEvaluationBatch, samples() - first)));
+    std::iota(batch.begin(), batch.end(), first);
+    load(batch);
+    const kernels::AutocastScope autocast(bf16());
+    answers.push_back(answer(batch));
+  }
+  if (!queue_.empty()) load(queue_);
+  return score(at::cat(answers));
+}
+
+}  // namespace harness::workloads

@@ -1,0 +1,41 @@
+// What workloads that answer queries share: samples in memory, batches of them in an order of their
+// own, and a score over all there are.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "workloads/torch/torch_workload.hpp"
+
+namespace harness::workloads {
+
+/// A step is one query: as many samples as the batch, all in memory before the clock starts, as
+/// MLPerf Inference has it. The order follows from the seed of the data.
+class Inference : public TorchWorkload, public Steps {
+ public:
+  void begin_steps() final;
+  StepStats step() final;
+  Quality evaluate() final;
+
+ protected:
+  using Samples = std::vector<std::int64_t>;
+
+  /// Of the evaluation set; from build() on.
+  virtual std::int64_t samples() const = 0;
+  /// Reads and prepares them, so that answer() finds them in memory; drops what was there before.
+  virtual void load(const Samples& samples) = 0;
+  /// (samples, outputs), float32, of samples that are loaded.
+  virtual at::Tensor answer(const Samples& samples) = 0;
+  /// From the answers to all samples, in order.
+  virtual Quality score(const at::Tensor& answers) const = 0;
+
+ private:
+  Samples next_query();
+
+  Samples queue_{};  ///< of the samples in memory, each once
+  std::size_t next_ = 0;
+};
+
+}  // namespace harness::workloads
