@@ -12,6 +12,8 @@
 
 #include <hwy/contrib/math/math-inl.h>
 
+#include "kernels/part_of_vector-inl.hpp"
+
 HWY_BEFORE_NAMESPACE();
 namespace harness::kernels::encoder {
 namespace HWY_NAMESPACE {
@@ -24,12 +26,18 @@ using V = hn::Vec<D>;
 
 constexpr Int kLanes = hn::MaxLanes(D());
 
-/// Calls `whole(i)` for each whole vector of a row, and `part(i, mask)` for the rest.
+/// Those of the first `count` lanes.
+HWY_INLINE auto first(Int count) { return hn::FirstN(D(), static_cast<std::size_t>(count)); }
+
+using kernels::HWY_NAMESPACE::load_part;
+using kernels::HWY_NAMESPACE::store_part;
+
+/// Calls `whole(i)` for each whole vector of a row, and `part(i, left)` for the rest.
 template <class Whole, class Part>
 HWY_INLINE void for_each_vector(Int width, const Whole& whole, const Part& part) {
   Int i = 0;
   for (; i + kLanes <= width; i += kLanes) whole(i);
-  if (i < width) part(i, hn::FirstN(D(), static_cast<std::size_t>(width - i)));
+  if (i < width) part(i, width - i);
 }
 
 /// Of what `value` makes of each element; what is not there counts 0.
@@ -39,8 +47,8 @@ HWY_INLINE float sum_of(const float* from, Int width, const Value& value) {
   V sum = hn::Zero(d);
   for_each_vector(
       width, [&](Int i) { sum = hn::Add(sum, value(hn::LoadU(d, from + i))); },
-      [&](Int i, auto mask) {
-        sum = hn::Add(sum, hn::IfThenElseZero(mask, value(hn::MaskedLoad(mask, d, from + i))));
+      [&](Int i, Int left) {
+        sum = hn::Add(sum, hn::IfThenElseZero(first(left), value(load_part(d, from + i, left))));
       });
   return hn::GetLane(hn::SumOfLanes(d, sum));
 }
@@ -64,10 +72,10 @@ void normalise(const float* from, Int width, const float* weight, const float* b
         hn::StoreU(put(hn::LoadU(d, from + i), hn::LoadU(d, weight + i), hn::LoadU(d, bias + i)), d,
                    to + i);
       },
-      [&](Int i, auto mask) {
-        hn::BlendedStore(put(hn::MaskedLoad(mask, d, from + i), hn::MaskedLoad(mask, d, weight + i),
-                             hn::MaskedLoad(mask, d, bias + i)),
-                         mask, d, to + i);
+      [&](Int i, Int left) {
+        store_part(put(load_part(d, from + i, left), load_part(d, weight + i, left),
+                       load_part(d, bias + i, left)),
+                   d, to + i, left);
       });
 }
 
@@ -76,8 +84,8 @@ void softmax(float* values, Int count, float scale) {
   V most = hn::Set(d, values[0]);
   for_each_vector(
       count, [&](Int i) { most = hn::Max(most, hn::LoadU(d, values + i)); },
-      [&](Int i, auto mask) {
-        most = hn::Max(most, hn::IfThenElse(mask, hn::MaskedLoad(mask, d, values + i), most));
+      [&](Int i, Int left) {
+        most = hn::Max(most, hn::IfThenElse(first(left), load_part(d, values + i, left), most));
       });
   const V largest = hn::MaxOfLanes(d, most);
   const V by = hn::Set(d, scale);
@@ -90,16 +98,16 @@ void softmax(float* values, Int count, float scale) {
         hn::StoreU(e, d, values + i);
         sum = hn::Add(sum, e);
       },
-      [&](Int i, auto mask) {
-        const V e = hn::IfThenElseZero(mask, raised(hn::MaskedLoad(mask, d, values + i)));
-        hn::BlendedStore(e, mask, d, values + i);
+      [&](Int i, Int left) {
+        const V e = hn::IfThenElseZero(first(left), raised(load_part(d, values + i, left)));
+        store_part(e, d, values + i, left);
         sum = hn::Add(sum, e);
       });
   const V share = hn::Div(hn::Set(d, 1.0F), hn::SumOfLanes(d, sum));
   for_each_vector(
       count, [&](Int i) { hn::StoreU(hn::Mul(hn::LoadU(d, values + i), share), d, values + i); },
-      [&](Int i, auto mask) {
-        hn::BlendedStore(hn::Mul(hn::MaskedLoad(mask, d, values + i), share), mask, d, values + i);
+      [&](Int i, Int left) {
+        store_part(hn::Mul(load_part(d, values + i, left), share), d, values + i, left);
       });
 }
 
@@ -108,10 +116,9 @@ void add(const float* from, Int width, float* to) {
   for_each_vector(
       width,
       [&](Int i) { hn::StoreU(hn::Add(hn::LoadU(d, from + i), hn::LoadU(d, to + i)), d, to + i); },
-      [&](Int i, auto mask) {
-        hn::BlendedStore(
-            hn::Add(hn::MaskedLoad(mask, d, from + i), hn::MaskedLoad(mask, d, to + i)), mask, d,
-            to + i);
+      [&](Int i, Int left) {
+        store_part(hn::Add(load_part(d, from + i, left), load_part(d, to + i, left)), d, to + i,
+                   left);
       });
 }
 

@@ -11,6 +11,8 @@
 
 #include <hwy/contrib/math/math-inl.h>
 
+#include "kernels/part_of_vector-inl.hpp"
+
 HWY_BEFORE_NAMESPACE();
 namespace harness::kernels::products {
 namespace HWY_NAMESPACE {
@@ -65,8 +67,7 @@ HWY_INLINE V activated(const Product& product, V x) {
 
 HWY_INLINE V load_some(const float* from, Int count) {
   const D d;
-  if (count >= kLanes) return hn::LoadU(d, from);
-  return hn::MaskedLoad(hn::FirstN(d, static_cast<std::size_t>(count)), d, from);
+  return count >= kLanes ? hn::LoadU(d, from) : kernels::HWY_NAMESPACE::load_part(d, from, count);
 }
 
 HWY_INLINE void store_some(V value, float* to, Int count) {
@@ -74,7 +75,7 @@ HWY_INLINE void store_some(V value, float* to, Int count) {
   if (count >= kLanes) {
     hn::StoreU(value, d, to);
   } else {
-    hn::BlendedStore(value, hn::FirstN(d, static_cast<std::size_t>(count)), d, to);
+    kernels::HWY_NAMESPACE::store_part(value, d, to, count);
   }
 }
 
