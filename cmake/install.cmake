@@ -37,6 +37,9 @@ set_target_properties(harness_options PROPERTIES EXPORT_NAME options)
 list(TRANSFORM _parts PREPEND harness_ OUTPUT_VARIABLE _libraries)
 install(TARGETS harness_options harness_commands ${_libraries} EXPORT harness
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/harness)
+if(TARGET loadgen)
+  install(TARGETS loadgen EXPORT harness ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/harness)
+endif()
 set(_package ${CMAKE_INSTALL_LIBDIR}/cmake/harness)
 install(EXPORT harness FILE harness-targets.cmake NAMESPACE harness:: DESTINATION ${_package})
 configure_package_config_file(cmake/harness-config.cmake.in ${PROJECT_BINARY_DIR}/harness-config.cmake

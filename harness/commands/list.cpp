@@ -49,6 +49,13 @@ json to_json(const OperatorInfo& info, const std::filesystem::path& home) {
   return {{"name", info.name}, {"summary", info.summary}, {"implementations", implementations}};
 }
 
+/// All that the tier may be driven by, its own first.
+std::vector<std::string> scenarios_of(const Tier& tier) {
+  std::vector<std::string> scenarios{tier.scenario};
+  for (const Tier& other : tier.scenarios) scenarios.push_back(other.scenario);
+  return scenarios;
+}
+
 json to_json(const WorkloadInfo& info, const Rules& rules) {
   json settings = json::array();
   for (const SettingInfo& setting : info.settings) {
@@ -61,6 +68,7 @@ json to_json(const WorkloadInfo& info, const Rules& rules) {
   for (const auto& [name, tier] : rules.tiers) {
     tiers[name] = {{"summary", tier.summary},
                    {"scenario", tier.scenario},
+                   {"scenarios", scenarios_of(tier)},
                    {"available", tier.unavailable.empty()},
                    {"reason", tier.unavailable}};
   }
@@ -109,6 +117,9 @@ void print_workload(const WorkloadInfo& info, const Rules& rules) {
               tier.summary +
                   (tier.unavailable.empty() ? "" : " (not available: " + tier.unavailable + ")") +
                   (name == rules.default_tier ? " (default)" : ""));
+    if (!tier.scenarios.empty()) {
+      print_row("  --scenario", 18, join(scenarios_of(tier), "|"));
+    }
   }
   const auto fallback = [&](const std::string& key) {
     const auto found = rules.defaults.find(key);

@@ -135,6 +135,10 @@ void open_samples(std::optional<SamplesFile>& samples, const RunPlan& plan, cons
 SessionHooks make_hooks(const RunPlan& plan, Workload& workload, PeakSchedule& peaks) {
   SessionHooks hooks;
   hooks.stop_requested = interrupt_requested;
+  hooks.memory_left = []() -> std::optional<double> {
+    const std::optional<long long> bytes = available_memory().bytes;
+    return bytes ? std::optional(static_cast<double>(*bytes)) : std::nullopt;
+  };
   hooks.data_opened = [&](const DataReport&) { refuse_if_too_large(workload, plan); };
   hooks.clear_cache = [](const std::filesystem::path& root) {
     return to_json(clear_page_cache(root));
@@ -218,6 +222,7 @@ Result measure(RunPlan& plan, const MeasureTask& task) {
   Progress progress(stderr, terminal_columns(stderr));
   PeakSchedule peaks(plan.context.threads);
   ScenarioOptions options{plan.tier, plan.quality_target};
+  options.logs = task.out / (task.stem + ".loadgen");
   SessionHooks hooks = make_hooks(plan, *workload, peaks);
   StopNotice notice(task.out / (task.stem + ".jsonl"));
   std::vector<Observer*> observers = {&*samples, &progress, &notice};
@@ -258,9 +263,15 @@ Result measure(RunPlan& plan, const MeasureTask& task) {
   result.metrics = record.metrics;
   for (Metric& metric : result.metrics) summarise(metric);
   result.training = record.training;
+  result.loadgen = record.loadgen;
+  if (result.loadgen) {
+    result.loadgen->files.push_back({task.stem + ".jsonl", samples->written().sha256});
+  }
   const WorkloadFacts facts = workload->facts();
   // Nothing may stop the clock of training to a target: its peaks are sampled behind it.
   if (record.training && facts.cost) peaks.after_step(record.training->seconds);
+  // Nor may it stand between queries.
+  if (record.loadgen && facts.cost) peaks.after_step(record.loadgen->seconds);
   if (ran_to_its_end(record)) result.peaks = peaks.finish();
   result.dataset = record.data.dataset;
   result.weights = facts.weights;

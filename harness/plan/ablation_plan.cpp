@@ -218,8 +218,9 @@ AblationPlan make_ablation_plan(const AblationRequest& request, const std::files
     if (!set_by_variants(departure.path)) plan.departures.push_back(departure);
   }
   const json settings = {{"requested", plan.requested}, {"effective", plan.effective}};
+  const RunPlan& first = plan.variants.front().plan;
   add_departures(plan.departures,
-                 tier_departures(rules, plan.variants.front().plan.tier_name, settings));
+                 tier_departures(rules, first.tier_name, first.scenario->info().name, settings));
   return plan;
 }
 

@@ -40,7 +40,7 @@ void add_departures(std::vector<Departure>& list, const std::vector<Departure>& 
 }
 
 std::vector<Departure> tier_departures(const Rules& rules, const std::string& tier,
-                                       const json& settings) {
+                                       const std::string& driven, const json& settings) {
   std::vector<Departure> departures;
   const auto known = rules.tiers.find(tier);
   if (known == rules.tiers.end()) return departures;
@@ -53,7 +53,7 @@ std::vector<Departure> tier_departures(const Rules& rules, const std::string& ti
     departures.push_back(
         {fmt::format("/settings/effective/{}", key), expected, printable(actual(key).dump())});
   };
-  const Tier& rule = known->second;
+  const Tier& rule = known->second.in_scenario(driven);
   if (!rule.any_batch_size && actual("batch_size") != rule.batch_size)
     add("batch_size", std::to_string(rule.batch_size));
   // A dry run is one run whatever was asked for, and claims nothing. Ablations have no runs.
@@ -88,7 +88,7 @@ std::vector<Departure> tier_departures(const Rules& rules, const std::string& ti
 }
 
 std::vector<Departure> length_departures(const Rules& rules, const std::string& tier,
-                                         const json& settings) {
+                                         const std::string& driven, const json& settings) {
   std::vector<Departure> departures;
   const auto known = rules.tiers.find(tier);
   const json& effective = settings.at("effective");
@@ -100,15 +100,18 @@ std::vector<Departure> length_departures(const Rules& rules, const std::string& 
     departures.push_back(
         {fmt::format("/settings/effective/{}", key), expected.dump(), printable(actual->dump())});
   };
-  compare("min_steps", known->second.min_steps);
-  compare("min_seconds", known->second.min_seconds);
+  const Tier& rule = known->second.in_scenario(driven);
+  compare("min_steps", rule.min_steps);
+  compare("min_seconds", rule.min_seconds);
   return departures;
 }
 
 std::vector<Departure> scenario_departures(const Rules& rules, const std::string& tier,
                                            const std::string& scenario) {
   const auto known = rules.tiers.find(tier);
-  if (known == rules.tiers.end() || scenario == known->second.scenario) return {};
+  if (known == rules.tiers.end() || known->second.in_scenario(scenario).scenario == scenario) {
+    return {};
+  }
   return {{"/workload/scenario", json(known->second.scenario).dump(), json(scenario).dump()}};
 }
 
@@ -120,20 +123,18 @@ std::vector<Departure> rules_departures(const Rules& rules) {
 
 std::vector<Departure> departures_of(const Rules& rules, const std::vector<Constraint>& closed,
                                      const json& document) {
-  std::vector<Departure> departures =
-      tier_departures(rules, document.at("workload").at("tier"), document.at("settings"));
+  const json& workload = document.at("workload");
+  const json& tier = workload.at("tier");
+  const json& settings = document.at("settings");
+  const std::string driven =
+      workload.value("scenario", default_scenario(document.contains("training")));
+  std::vector<Departure> departures = tier_departures(rules, tier, driven, settings);
   // A profile is as long as it was told to be: it is no measurement under the rules.
   if (document.at("kind") != "profile") {
-    add_departures(departures, length_departures(rules, document.at("workload").at("tier"),
-                                                 document.at("settings")));
+    add_departures(departures, length_departures(rules, tier, driven, settings));
   }
   if (document.at("kind") != "ablation") {
-    const json& workload = document.at("workload");
-    add_departures(
-        departures,
-        scenario_departures(
-            rules, workload.at("tier"),
-            workload.value("scenario", default_scenario(document.contains("training")))));
+    add_departures(departures, scenario_departures(rules, tier, driven));
   }
   add_departures(departures, rules_departures(rules));
   add_departures(departures, find_departures(closed, document));

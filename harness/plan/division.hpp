@@ -12,18 +12,19 @@ namespace harness {
 /// Adds those of `more` whose path is not in `list` yet.
 void add_departures(std::vector<Departure>& list, const std::vector<Departure>& more);
 
-/// What `settings` (with its members `requested` and `effective`) changes of the tier `tier`: batch
-/// size, a shorter series, epochs, a chosen seed, the quality target; of an ablation fewer rounds.
-/// A tier is part of the rules. Nothing for a tier that is unknown.
+/// What `settings` (with its members `requested` and `effective`) changes of the tier `tier` as it
+/// is when driven by the scenario `driven`: batch size, a shorter series, epochs, a chosen seed,
+/// the quality target; of an ablation fewer rounds. A tier is part of the rules. Nothing for a tier
+/// that is unknown.
 std::vector<Departure> tier_departures(const Rules& rules, const std::string& tier,
-                                       const nlohmann::json& settings);
+                                       const std::string& driven, const nlohmann::json& settings);
 
 /// Steps and seconds that are not the tier's. Nothing for a dry run, which claims nothing, nor for
 /// settings without a number of steps.
 std::vector<Departure> length_departures(const Rules& rules, const std::string& tier,
-                                         const nlohmann::json& settings);
+                                         const std::string& driven, const nlohmann::json& settings);
 
-/// That the scenario is not the tier's.
+/// That the scenario is none of the tier's.
 std::vector<Departure> scenario_departures(const Rules& rules, const std::string& tier,
                                            const std::string& scenario);
 

@@ -34,6 +34,9 @@ std::uint32_t choose_seed(const RunRequest& request, const Tier& tier) {
 void choose_scenario(RunPlan& plan) {
   plan.scenario = &find_scenario(plan.requested.value("scenario", plan.tier.scenario));
   const ScenarioInfo& info = plan.scenario->info();
+  // A copy first: it is a part of what is replaced.
+  const Tier in_scenario = plan.tier.in_scenario(info.name);
+  plan.tier = in_scenario;
   const std::string misfit = scenario_misfit(info, plan.tier);
   if (!misfit.empty()) {
     throw Error("--scenario " + info.name,
@@ -101,13 +104,13 @@ RunPlan make_plan(const RunRequest& request, const std::filesystem::path& home) 
   const json document = {
       {"settings", {{"requested", plan.requested}, {"effective", plan.effective}}},
       {"kernels", plan.context.kernels}};
-  plan.departures = tier_departures(plan.rules, plan.tier_name, document.at("settings"));
+  const std::string& scenario = plan.scenario->info().name;
+  plan.departures = tier_departures(plan.rules, plan.tier_name, scenario, document.at("settings"));
   add_departures(plan.departures,
-                 length_departures(plan.rules, plan.tier_name, document.at("settings")));
+                 length_departures(plan.rules, plan.tier_name, scenario, document.at("settings")));
   add_departures(plan.departures, rules_departures(plan.rules));
   if (!plan.dry_run) {
-    add_departures(plan.departures,
-                   scenario_departures(plan.rules, plan.tier_name, plan.scenario->info().name));
+    add_departures(plan.departures, scenario_departures(plan.rules, plan.tier_name, scenario));
   }
   for (const char* part : {"/settings/", "/kernels/"}) {
     add_departures(plan.departures, find_departures(plan.rules.closed, document, part));

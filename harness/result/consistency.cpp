@@ -6,6 +6,7 @@
 
 #include "harness/result/consistency_common.hpp"
 #include "harness/result/consistency_cost.hpp"
+#include "harness/result/consistency_loadgen.hpp"
 #include "harness/result/consistency_metrics.hpp"
 #include "harness/result/consistency_times.hpp"
 #include "harness/result/consistency_training.hpp"
@@ -28,6 +29,7 @@ class Finder {
     if (result_.quality) quality(*result_.quality);
     if (result_.cost) check_cost(*result_.cost, step_seconds(), result_.peaks, "/cost", problems_);
     check_training(result_, problems_);
+    check_loadgen(result_, problems_);
     return problems_.take();
   }
 

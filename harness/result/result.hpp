@@ -6,11 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "harness/result/loadgen_report.hpp"
 #include "harness/result/result_common.hpp"
 
 namespace harness {
 
-inline constexpr const char* kResultSchemaVersion = "1.9.0";
+inline constexpr const char* kResultSchemaVersion = "1.10.0";
 
 /// Where a run went on after it had been stopped or killed.
 struct Resumption {
@@ -39,6 +40,7 @@ struct Result : ResultCommon {
   std::optional<CostReport> cost{};
   std::optional<QualityReport> quality{};
   std::optional<TrainingReport> training{};  ///< empty for runs of a number of steps
+  std::optional<LoadGenReport> loadgen{};    ///< of the scenarios of inference; from 1.10.0 on
 };
 
 }  // namespace harness

@@ -10,6 +10,7 @@
 #include "harness/result/cost_json.hpp"
 #include "harness/result/json_clean.hpp"
 #include "harness/result/json_fields.hpp"
+#include "harness/result/loadgen_json.hpp"
 #include "harness/stats/stats.hpp"
 
 namespace harness {
@@ -128,6 +129,7 @@ Result read_document(const json& document) {
   if (!document.at("cost").is_null()) result.cost = cost_from(document.at("cost"));
   if (!document.at("quality").is_null()) result.quality = quality_from(document.at("quality"));
   if (document.contains("training")) result.training = training_from(document.at("training"));
+  if (document.contains("loadgen")) result.loadgen = loadgen_from(document.at("loadgen"));
   if (result.rules.scenario.empty()) {
     result.rules.scenario = default_scenario(result.training.has_value());
   }
@@ -171,6 +173,7 @@ json to_json(const Result& result) {
   put(document, "cost", result.cost, "no cost was computed", cost_json);
   put(document, "quality", result.quality, "quality was not evaluated", quality_json);
   if (result.training) document["training"] = training_json(*result.training);
+  if (result.loadgen) document["loadgen"] = loadgen_json(*result.loadgen);
   clean_for_result(document);
   return document;
 }

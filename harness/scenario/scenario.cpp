@@ -8,6 +8,7 @@
 #include "harness/base/named.hpp"
 #include "harness/base/text.hpp"
 #include "harness/scenario/epochs.hpp"
+#include "harness/scenario/loadgen/scenarios.hpp"
 #include "harness/scenario/steps.hpp"
 
 namespace harness {
@@ -18,6 +19,7 @@ struct Registry {
   Registry() {
     add(steps_scenario());
     add(epochs_scenario());
+    for (auto& scenario : loadgen_scenarios()) add(std::move(scenario));
   }
 
   void add(std::unique_ptr<Scenario> scenario) {

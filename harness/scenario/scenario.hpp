@@ -1,6 +1,7 @@
 // Who owns the loop of a run: one small class for each way, found by its name.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,12 +20,14 @@ struct ScenarioOptions {
   bool evaluate = true;
   /// Of a run that trains to a target; its last Resumption is this one.
   std::optional<EpochState> resume_from{};
+  std::filesystem::path logs{};  ///< folder for logs of the scenario's own, which it creates
 };
 
 struct RunRecord : SessionRecord {
   std::vector<Metric> metrics{};     ///< not yet summarised
   std::optional<Quality> quality{};  ///< as last evaluated
   std::optional<TrainingReport> training{};
+  std::optional<LoadGenReport> loadgen{};
   std::optional<double> peak_memory_bytes{};  ///< of the steps; what evaluating takes is left out
   bool recording_broke_off = false;  ///< the last step that was recorded did not come to its end
 };

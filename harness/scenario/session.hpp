@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ struct SessionHooks {
   std::function<void()> restore{};
   /// Called by a run that trains to a target, with where it stands; on the clock.
   std::function<void(const EpochState&)> save{};
+  /// Bytes that this process can still take; empty where nobody knows.
+  std::function<std::optional<double>()> memory_left = [] { return std::nullopt; };
   /// With this, each timed step has a neighbour that is recorded (plain, recorded, recorded, plain,
   /// ...): the plain ones are those of the metrics. Null: all are plain.
   StepRecorder* recorder = nullptr;
@@ -68,8 +71,10 @@ class Session {
   /// Opens the data, prepares, and runs `loop`. Errors before the first step propagate (there is
   /// nothing to lose); from then on every outcome is in the record.
   void run(const std::function<void()>& loop);
-  /// The quality, which `put` hears before the observers do.
-  void evaluate(const std::function<void(const Quality&)>& put);
+  /// The quality, which `put` hears before the observers do; by `evaluation` where the workload's
+  /// own is not meant.
+  void evaluate(const std::function<void(const Quality&)>& put,
+                const std::function<Quality()>& evaluation = {});
 
   template <class... Parameters, class... Values>
   void tell(void (Observer::*event)(Parameters...), const Values&... values) const {

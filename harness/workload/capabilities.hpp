@@ -29,6 +29,25 @@ struct StepStats {
   std::map<std::string, double> losses{};
 };
 
+/// Answers queries about samples of its evaluation set, for the scenarios of inference.
+class Answers {
+ public:
+  static constexpr Lack kLack{"the workload answers no queries",
+                              "it runs in the scenarios steps or epochs"};
+  using Samples = std::vector<std::int64_t>;
+  virtual ~Answers() = default;
+
+  // From prepare() on.
+  /// In the evaluation set, numbered from 0.
+  virtual std::int64_t samples() const = 0;
+  /// Reads and prepares them, so that answers find them in memory; drops what was there before.
+  virtual void load(const Samples& samples) = 0;
+  /// A row of numbers for each of `samples`, which are loaded, all of one length.
+  virtual std::vector<float> answer_query(const Samples& samples) = 0;
+  /// From the rows of all samples, in their order.
+  virtual Quality score_answers(const std::vector<float>& rows) const = 0;
+};
+
 /// Does the same work again and again. From prepare() on: begin_steps once, then step and evaluate
 /// in any order.
 class Steps {

@@ -65,7 +65,7 @@ void check_lengths(const Tier& tier, const ScenarioInfo& scenario, const Result&
   // The quality target, or those who gave the orders, said when it was long enough.
   if (scenario.to_target || result.rules.lockstep) return;
   const Tier length = length_of(tier, result.settings);
-  const std::string units = scenario.unit + "s";
+  const std::string units = scenario.plural();
   const Metric* metric = find_metric(result.metrics, scenario.metric);
   if (metric == nullptr) {
     violations.push_back({units + "-timed", "/metrics", "a metric " + scenario.metric, "none",
@@ -89,10 +89,25 @@ void check_lengths(const Tier& tier, const ScenarioInfo& scenario, const Result&
                           fmt::format("{:.6g} {}", actual, unit),
                           "let the run finish, or raise the tier's time limit with --tier"});
   };
+  if (scenario.by_loadgen) {
+    timed = result.loadgen ? result.loadgen->queries : 0;
+    seconds = result.loadgen ? result.loadgen->seconds : 0;
+  }
   need("minimum-" + units, static_cast<double>(length.min_steps), static_cast<double>(timed),
        units);
   need("minimum-seconds", length.min_seconds, seconds, "s");
   need("warm-up", static_cast<double>(length.warmup_steps), static_cast<double>(warmup), units);
+}
+
+void check_loadgen(const Result& result, std::vector<Violation>& violations) {
+  if (!result.loadgen) {
+    violations.push_back({"loadgen", "/loadgen", "what LoadGen says of the run", "none", ""});
+    return;
+  }
+  if (result.loadgen->valid) return;
+  for (const std::string& why : result.loadgen->reasons) {
+    violations.push_back({"loadgen-validity", "/loadgen/validity", "valid", why, ""});
+  }
 }
 
 void check_finite(const std::string& tag, const Result& result,
@@ -112,6 +127,13 @@ void check_finite(const std::string& tag, const Result& result,
 }
 
 }  // namespace
+
+const Tier& Tier::in_scenario(const std::string& name) const {
+  for (const Tier& other : scenarios) {
+    if (other.scenario == name) return other;
+  }
+  return *this;
+}
 
 const Tier& Rules::tier(const std::string& name) const {
   const auto found = tiers.find(name);
@@ -225,14 +247,16 @@ std::vector<Violation> check_rules(const Rules& rules, const ScenarioInfo& scena
     violations.push_back(
         {"tier", "/workload/tier", "a tier of " + rules.file, printable(result.rules.tier), ""});
   } else {
-    const std::string misfit = scenario_misfit(scenario, tier->second);
+    const Tier& effective = tier->second.in_scenario(scenario.name);
+    const std::string misfit = scenario_misfit(scenario, effective);
     if (misfit.empty()) {
-      check_lengths(tier->second, scenario, result, violations);
+      check_lengths(effective, scenario, result, violations);
     } else {
       violations.push_back(
           {"scenario", "/workload/scenario", "one that the tier serves", scenario.name, misfit});
     }
   }
+  if (scenario.by_loadgen) check_loadgen(result, violations);
   for (const std::string& tag : rules.finite_metrics) {
     if (scenario.gives_metric(tag)) check_finite(tag, result, violations);
   }

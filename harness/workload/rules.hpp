@@ -62,6 +62,11 @@ struct Tier {
   std::int64_t runs = 1;
   std::optional<std::uint32_t> seed{};  ///< empty: from the operating system's entropy
   TierOverrides instead{};
+  /// The tier as it is in other scenarios, which are no departure either.
+  std::vector<Tier> scenarios{};
+
+  /// As it is in that scenario; as it is where it names no such one.
+  const Tier& in_scenario(const std::string& name) const;
 };
 
 /// A variant of the workload's ablation, its settings complete: those of the variant it builds on

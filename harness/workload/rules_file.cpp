@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <mutex>
@@ -91,6 +92,32 @@ std::string scenario_of(const json& tier) {
     return default_scenario(tier.contains("max_epochs"));
   }
   return named->get<std::string>();
+}
+
+/// Where a tier's scenario stands in the file.
+std::string in_tier(const std::string& tier, const std::string& scenario) {
+  return "/tiers/" + tier + "/scenarios/" + printable(scenario, 64);
+}
+
+/// Takes the tier's further scenarios out of it; each is the tier with its own words in place of
+/// the tier's.
+std::map<std::string, json> take_scenarios(json& tier, const std::string& where,
+                                           const std::string& file) {
+  std::map<std::string, json> others;
+  const auto given = tier.find("scenarios");
+  if (given == tier.end()) return others;
+  if (!given->is_object() || given->size() > 16) {
+    refuse(file, where + "/scenarios: is no object of at most 16 scenarios");
+  }
+  const json entries = *given;
+  tier.erase("scenarios");
+  for (const auto& [scenario, entry] : entries.items()) {
+    if (!entry.is_object()) refuse(file, where + "/scenarios/" + scenario + ": is no object");
+    json& other = others[scenario] = tier;
+    other.merge_patch(entry);
+    other["scenario"] = scenario;
+  }
+  return others;
 }
 
 /// Takes what is of the tier's scenario alone out of `tier`, which no schema was held against yet.
@@ -205,11 +232,21 @@ Rules load_rules_file(const std::filesystem::path& file, const std::filesystem::
 Rules parse_rules(const std::string& content, const std::filesystem::path& home,
                   const std::filesystem::path& path, const ScenarioInfos& scenarios) {
   json document = parse_json(content, path.string());
-  std::map<std::string, std::map<std::string, double>> own;  // tier -> keys of its scenario alone
+  std::map<std::string, std::map<std::string, double>> own;   // tier -> keys of its scenario alone
+  std::map<std::string, std::map<std::string, json>> others;  // tier -> as in other scenarios
   if (document.contains("tiers") && document.at("tiers").is_object()) {
     for (auto& [name, tier] : document.at("tiers").items()) {
       if (!tier.is_object()) continue;
+      others[name] = take_scenarios(tier, "/tiers/" + name, path.string());
       own[name] = take_own_keys(tier, scenarios, "/tiers/" + name, path.string());
+    }
+  }
+  std::map<std::string, std::map<std::string, double>> own_of_others;
+  for (auto& [name, tiers] : others) {
+    for (auto& [scenario, tier] : tiers) {
+      const std::string where = in_tier(name, scenario);
+      own_of_others[where] = take_own_keys(tier, scenarios, where, path.string());
+      document["tiers"][name]["scenarios"][scenario] = tier;
     }
   }
   const std::vector<SchemaProblem> problems =
@@ -233,13 +270,23 @@ Rules parse_rules(const std::string& content, const std::filesystem::path& home,
   rules.defaults = document.at("defaults").get<std::map<std::string, std::string>>();
   check_defaults(rules.defaults, path.string());
   for (const auto& [name, tier] : document.at("tiers").items()) {
-    rules.tiers.emplace(name, tier_from_json(tier, scenarios, std::move(own[name]),
-                                             "/tiers/" + name, path.string()));
+    Tier parsed =
+        tier_from_json(tier, scenarios, std::move(own[name]), "/tiers/" + name, path.string());
+    for (const auto& [scenario, other] : others[name]) {
+      const std::string where = in_tier(name, scenario);
+      parsed.scenarios.push_back(
+          tier_from_json(other, scenarios, std::move(own_of_others[where]), where, path.string()));
+    }
+    rules.tiers.emplace(name, std::move(parsed));
   }
   rules.finite_metrics = document.at("finite_metrics").get<std::vector<std::string>>();
   for (const std::string& tag : rules.finite_metrics) {
     const auto gives = [&](const auto& tier) {
-      return scenarios.at(tier.second.scenario).gives_metric(tag);
+      const auto& further = tier.second.scenarios;
+      return scenarios.at(tier.second.scenario).gives_metric(tag) ||
+             std::any_of(further.begin(), further.end(), [&](const Tier& other) {
+               return scenarios.at(other.scenario).gives_metric(tag);
+             });
     };
     if (std::any_of(rules.tiers.begin(), rules.tiers.end(), gives)) continue;
     refuse(path.string(), "/finite_metrics: no tier's scenario gives " + tag);

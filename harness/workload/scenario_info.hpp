@@ -27,7 +27,8 @@ struct TierKey {
 struct ScenarioInfo {
   std::string name{};
   std::string summary{};
-  std::string unit{};  ///< what is timed one by one: "step"
+  std::string unit{};   ///< what is timed one by one: "step"
+  std::string units{};  ///< several; empty: with an s
   /// Seconds of each unit: its speed, and what the tier's lengths are counted in.
   std::string metric{};
   /// It ends with the quality target: the tier's lengths are not asked for.
@@ -40,7 +41,9 @@ struct ScenarioInfo {
   std::vector<TierKey> keys{};        ///< further ones, its own
   std::vector<std::string> seeds{};   ///< further kinds of seeds that it draws from
   std::int64_t most_units = 100'000;  ///< timed ones in one result, so that somebody can read it
+  bool by_loadgen = false;  ///< MLPerf's LoadGen says how long a run was, and whether it is valid
 
+  std::string plural() const { return units.empty() ? unit + "s" : units; }
   bool reads_key(std::string_view key) const {
     return std::find(reads.begin(), reads.end(), key) != reads.end();
   }

@@ -69,4 +69,18 @@ Quality Inference::evaluate() {
   return score(at::cat(answers));
 }
 
+std::vector<float> Inference::answer_query(const Samples& samples) {
+  const c10::InferenceMode no_gradients;
+  const kernels::AutocastScope autocast(bf16());
+  const at::Tensor rows = answer(samples).to(at::kFloat).contiguous();
+  const float* const values = rows.const_data_ptr<float>();
+  return {values, values + rows.numel()};
+}
+
+Quality Inference::score_answers(const std::vector<float>& rows) const {
+  at::Tensor answers = at::empty({samples(), static_cast<std::int64_t>(rows.size()) / samples()});
+  std::copy(rows.begin(), rows.end(), answers.mutable_data_ptr<float>());
+  return score(answers);
+}
+
 }  // namespace harness::workloads

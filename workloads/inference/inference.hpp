@@ -13,19 +13,16 @@ namespace harness::workloads {
 
 /// A step is one query: as many samples as the batch, all in memory before the clock starts, as
 /// MLPerf Inference has it. The order follows from the seed of the data.
-class Inference : public TorchWorkload, public Steps {
+class Inference : public TorchWorkload, public Steps, public Answers {
  public:
+  using Answers::Samples;
   void begin_steps() final;
   StepStats step() final;
   Quality evaluate() final;
+  std::vector<float> answer_query(const Samples& samples) final;
+  Quality score_answers(const std::vector<float>& rows) const final;
 
  protected:
-  using Samples = std::vector<std::int64_t>;
-
-  /// Of the evaluation set; from build() on.
-  virtual std::int64_t samples() const = 0;
-  /// Reads and prepares them, so that answer() finds them in memory; drops what was there before.
-  virtual void load(const Samples& samples) = 0;
   /// (samples, outputs), float32, of samples that are loaded.
   virtual at::Tensor answer(const Samples& samples) = 0;
   /// From the answers to all samples, in order.

@@ -9,6 +9,7 @@
 #include "harness/base/text.hpp"
 #include "harness/report/common_text.hpp"
 #include "harness/report/report_lines.hpp"
+#include "harness/report/text/loadgen_text.hpp"
 #include "harness/report/text/training_summary.hpp"
 
 namespace harness {
@@ -178,6 +179,7 @@ std::string render_summary(const Result& result) {
   add_metrics(text, result);
   text += "\n";
   add_machine(text, result);
+  text += loadgen_text(result);
   add_quality(text, result);
   text += closing_text(result);
   return text;

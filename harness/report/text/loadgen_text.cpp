@@ -1,0 +1,51 @@
+#include "harness/report/text/loadgen_text.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "harness/base/text.hpp"
+
+namespace harness {
+namespace {
+
+constexpr std::size_t kColumns = 80;
+constexpr std::array kShown = {50.0, 90.0, 99.0, 99.9};
+
+std::string percentiles_text(const LoadGenReport& report) {
+  std::vector<std::string> shown;
+  for (const LatencyPercentile& one : report.percentiles) {
+    for (const double wanted : kShown) {
+      if (one.percentile != wanted) continue;
+      shown.push_back(fmt::format("p{:g} {}", wanted, format_quantity(one.seconds, "s")));
+    }
+  }
+  return join(shown, ", ");
+}
+
+std::string searched_text(const LoadGenReport& report) {
+  if (report.search.empty()) return {};
+  return fmt::format("; the rate was found by {}",
+                     format_count(std::ssize(report.search), "trial"));
+}
+
+}  // namespace
+
+std::string loadgen_text(const Result& result) {
+  if (!result.loadgen) return {};
+  const LoadGenReport& report = *result.loadgen;
+  const bool offline = result.rules.scenario == "offline";
+  std::string text = wrap(
+      fmt::format("{:<26} {:>16}  {}: {} in {}{}", "LoadGen: " + printable(report.figure.tag, 17),
+                  format_quantity(report.figure.value, printable(report.figure.unit, 16)),
+                  report.valid ? "valid" : "INVALID",
+                  offline ? format_count(report.queries, "sample")
+                          : fmt::format("{} queries", report.queries),
+                  format_quantity(report.seconds, "s"), searched_text(report)),
+      kColumns, 45) + "\n";
+  // Of offline they say when in the test samples were done.
+  if (!offline) text += fmt::format("{:<26} {}\n", "latency of a query", percentiles_text(report));
+  return text;
+}
+
+}  // namespace harness

@@ -1,0 +1,88 @@
+#include "harness/result/consistency_loadgen.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "harness/base/text.hpp"
+
+namespace harness {
+namespace {
+
+constexpr const char* kOfStream = "latency.query";
+constexpr const char* kOfOffline = "time.batch";
+
+class Checker {
+ public:
+  Checker(const Result& result, const LoadGenReport& report, ProblemList& problems)
+      : result_(result), report_(report), problems_(problems) {}
+
+  void check() {
+    problems_.expect(report_.valid || !report_.reasons.empty(), "/loadgen/reasons",
+                     "empty, although the run is invalid");
+    figure();
+    histogram();
+    for (std::size_t i = 1; i < report_.percentiles.size(); ++i) {
+      const LatencyPercentile& before = report_.percentiles[i - 1];
+      const LatencyPercentile& here = report_.percentiles[i];
+      problems_.expect(before.percentile < here.percentile && before.seconds <= here.seconds,
+                       fmt::format("/loadgen/percentiles/{}", i), "below the one before");
+    }
+  }
+
+ private:
+  /// It is a number of LoadGen's log.
+  void figure() {
+    const FigureOfScenario* known = figure_of_scenario(result_.rules.scenario);
+    if (known == nullptr) {
+      problems_.expect(
+          false, "/loadgen",
+          "there, although the scenario is '" + printable(result_.rules.scenario, 64) + "'");
+      return;
+    }
+    const LoadGenFigure& figure = report_.figure;
+    problems_.expect(figure.tag == known->tag, "/loadgen/figure/tag",
+                     fmt::format("'{}', but that of the scenario is '{}'", figure.tag, known->tag));
+    problems_.expect(figure.unit == known->unit, "/loadgen/figure/unit",
+                     fmt::format("'{}', but it is in '{}'", figure.unit, known->unit));
+    const auto logged = report_.log.find(std::string(known->key));
+    const double value = logged == report_.log.end() ? 0 : logged->second * known->scale;
+    problems_.expect_same("/loadgen/figure/value", figure.value, value);
+  }
+
+  void histogram() {
+    const bool offline = result_.rules.scenario == "offline";
+    const Metric* metric = find_metric(result_.metrics, offline ? kOfOffline : kOfStream);
+    if (metric == nullptr) return;
+    LatencyHistogram again;
+    std::int64_t timed = 0;
+    for (const Sample& sample : metric->samples) {
+      if (sample.warmup || !sample.value) continue;
+      again.add(*sample.value);
+      ++timed;
+    }
+    const std::int64_t counted = report_.histogram.total();
+    problems_.expect(counted >= timed, "/loadgen/histogram/bins",
+                     fmt::format("{} latencies, but there are {} samples", counted, timed));
+    if (counted == timed) {
+      problems_.expect(report_.histogram == again, "/loadgen/histogram/bins",
+                       "not what the samples give");
+    }
+    if (!offline && result_.status.state == RunState::kValid) {
+      problems_.expect(counted == report_.queries, "/loadgen/queries",
+                       fmt::format("{}, but {} latencies are counted", report_.queries, counted));
+    }
+  }
+
+  const Result& result_;
+  const LoadGenReport& report_;
+  ProblemList& problems_;
+};
+
+}  // namespace
+
+void check_loadgen(const Result& result, ProblemList& problems) {
+  if (result.loadgen) Checker(result, *result.loadgen, problems).check();
+}
+
+}  // namespace harness

@@ -1,0 +1,114 @@
+#include "harness/scenario/loadgen/log_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "harness/base/error.hpp"
+#include "harness/base/files.hpp"
+#include "harness/base/text.hpp"
+
+namespace harness::loadgen {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kLargestLog = std::size_t{64} << 20;
+constexpr std::string_view kMark = ":::MLLOG ";
+
+std::string text_of(const json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+/// Whole numbers beyond what a double holds, seeds, as text: the digest of a file takes each number
+/// for a double.
+json exact(const json& value) {
+  constexpr std::uint64_t kLargest = std::uint64_t{1} << 53;
+  const bool large = value.is_number_unsigned() && value.get<std::uint64_t>() > kLargest;
+  return large ? json(value.dump()) : value;
+}
+
+/// A number, also where it was written as a text; true is 1.
+std::optional<double> number_of(const json& value) {
+  if (value.is_number()) return value.get<double>();
+  if (value.is_boolean()) return value.get<bool>() ? 1 : 0;
+  return std::nullopt;
+}
+
+/// What reasons are made of: its own lines, without the decoration.
+void add_reasons(const std::string& text, std::vector<std::string>& reasons) {
+  for (const std::string& line : split(text, '\n')) {
+    std::string reason = line;
+    reason.erase(0, reason.find_first_not_of(" *"));
+    if (reason.empty()) continue;
+    reason = printable(reason, 300);
+    if (std::find(reasons.begin(), reasons.end(), reason) == reasons.end()) {
+      reasons.push_back(std::move(reason));
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<double> TestLog::number(const std::string& key) const {
+  const auto found = numbers.find(key);
+  return found == numbers.end() ? std::nullopt : std::optional(found->second);
+}
+
+TestLog read_log(const std::filesystem::path& file, bool judged) {
+  TestLog log;
+  bool any = false;
+  bool has_verdict = false;
+  for (const std::string& line : split(read_file(file, kLargestLog), '\n')) {
+    if (!line.starts_with(kMark)) continue;
+    const json entry = json::parse(line.substr(kMark.size()), nullptr, false);
+    if (!entry.is_object() || !entry.contains("key") || !entry.at("key").is_string()) continue;
+    any = true;
+    const std::string key = entry.at("key");
+    const json value = entry.value("value", json());
+    const json metadata = entry.value("metadata", json::object());
+    if (key == "loadgen_version") log.version = printable(text_of(value), 120);
+    if (key == "result_validity") {
+      has_verdict = true;
+      log.valid = value == "VALID";
+    }
+    if (key == "result_invalid_reason") add_reasons(text_of(value), log.reasons);
+    if (metadata.is_object() && metadata.value("is_error", false)) {
+      add_reasons(text_of(value), log.reasons);
+      ++log.errors;
+    }
+    if (key.starts_with("requested_")) log.requested[key.substr(10)] = exact(value);
+    if (key.starts_with("effective_")) log.effective[key.substr(10)] = exact(value);
+    if (key.starts_with("result_") || key.starts_with("early_stopping_")) {
+      if (const auto number = number_of(value)) log.numbers[key] = *number;
+    }
+  }
+  if (!any || (judged && !has_verdict)) {
+    throw Error(printable(file.string()), "holds no outcome of a test",
+                "the disk may be full, or the test was stopped");
+  }
+  if (judged && !log.valid && log.reasons.empty()) {
+    log.reasons.emplace_back("LoadGen says INVALID without a reason");
+  }
+  return log;
+}
+
+std::vector<LatencyPercentile> percentiles_of(const TestLog& log) {
+  std::vector<LatencyPercentile> percentiles;
+  // Of queries only multi-stream has figures beside those of samples.
+  for (const char* behind : {"_percentile_per_query_latency_ns", "_percentile_latency_ns"}) {
+    for (const auto& [key, value] : log.numbers) {
+      if (!key.starts_with("result_") || !key.ends_with(behind)) continue;
+      const std::string number = key.substr(7, key.size() - 7 - std::string_view(behind).size());
+      const auto percentile = parse_number(number);
+      if (percentile) percentiles.push_back({*percentile, value * 1e-9});
+    }
+    if (!percentiles.empty()) break;
+  }
+  std::sort(percentiles.begin(), percentiles.end(),
+            [](const auto& a, const auto& b) { return a.percentile < b.percentile; });
+  return percentiles;
+}
+
+}  // namespace harness::loadgen

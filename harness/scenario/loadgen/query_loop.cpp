@@ -1,0 +1,425 @@
+#include "harness/scenario/loadgen/query_loop.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "harness/base/error.hpp"
+#include "harness/base/hash.hpp"
+#include "harness/base/metric_kind.hpp"
+#include "harness/base/text.hpp"
+#include "harness/scenario/loadgen/audit.hpp"
+#include "harness/scenario/loadgen/driver.hpp"
+#include "harness/scenario/loadgen/log_reader.hpp"
+#include "harness/scenario/loadgen/rate_search.hpp"
+
+namespace harness::loadgen {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A metric holds this many samples at most; the samples file and the histogram have them all.
+constexpr std::size_t kMostSamples = 100'000;
+// LoadGen makes its queries beforehand, for twice as long as it is told that they take. What gets
+// faster than that runs out of them, so it is told less.
+constexpr double kOptimism = 0.5;
+// By how much both clocks may differ over a test: slewing is allowed 0.05 %.
+constexpr double kClockGrain = 2e-3;
+constexpr double kClockDrift = 1e-3;
+// A server that has more unanswered queries than come in this time will not catch up.
+constexpr double kMostWaitingSeconds = 20;
+
+using Samples = SystemUnderTest::Samples;
+
+/// What is kept of the timed queries.
+class Latencies {
+ public:
+  explicit Latencies(bool offline)
+      : what_(offline ? standard_metric("time.batch",
+                                        "wall time of the samples that were answered "
+                                        "together")
+                      : standard_metric("latency.query",
+                                        "from when a query was to come until its "
+                                        "answer")) {}
+
+  void add(std::int64_t step, bool warmup, double seconds) {
+    if (!warmup) histogram_.add(seconds);
+    all_.push_back({step, warmup, seconds});
+  }
+  const LatencyHistogram& histogram() const { return histogram_; }
+  void forget_timed() {
+    histogram_ = {};
+    std::erase_if(all_, [](const One& one) { return !one.warmup; });
+  }
+
+  /// All samples of the warm-up, and of the others as many as fit, at equal distances.
+  Metric take() {
+    Metric metric = std::move(what_);
+    const auto timed = static_cast<std::size_t>(histogram_.total());
+    const std::size_t distance = (timed + kMostSamples - 1) / kMostSamples;
+    std::size_t i = 0;
+    for (const One& one : all_) {
+      if (!one.warmup && distance > 1 && i++ % distance != 0) continue;
+      Sample sample{one.step, one.warmup, one.seconds, ""};
+      if (!std::isfinite(one.seconds)) sample = {one.step, one.warmup, std::nullopt, "not finite"};
+      metric.samples.push_back(std::move(sample));
+    }
+    if (distance > 1) {
+      metric.warnings.push_back(
+          fmt::format("one sample in {} is here; the samples file and the histogram have all {}",
+                      distance, timed));
+    }
+    return metric;
+  }
+
+ private:
+  struct One {
+    std::int64_t step;
+    bool warmup;
+    double seconds;
+  };
+  Metric what_;
+  LatencyHistogram histogram_{};
+  std::vector<One> all_{};
+};
+
+class QueryLoop : public SystemUnderTest {
+ public:
+  QueryLoop(const ScenarioInfo& info, Workload& workload, WorkloadContext& context,
+            const ScenarioOptions& options, const SessionHooks& hooks,
+            const std::vector<Observer*>& observers)
+      : info_(info),
+        workload_(workload),
+        context_(context),
+        options_(options),
+        hooks_(hooks),
+        answers_(demand<Answers>(workload, "scenario '" + info.name + "'")),
+        session_(workload, context, hooks, observers, record_),
+        offline_(info.name == "offline"),
+        latencies_(offline_) {}
+
+  RunRecord run() {
+    session_.run([this] { loop(); });
+    if (!record_.peak_memory_bytes) note_peak_memory();
+    record_.metrics = {latencies_.take()};
+    std::erase_if(record_.metrics, [](const Metric& metric) { return metric.samples.empty(); });
+    return std::move(record_);
+  }
+
+  // --- what LoadGen asks ------------------------------------------------------------------------
+
+  void load(const Samples& samples) override { answers_.load(samples); }
+  std::vector<float> answer(const Samples& samples) override {
+    return answers_.answer_query(samples);
+  }
+  std::int64_t batch() const override { return context_.batch_size; }
+  bool stop_requested() override { return hooks_.stop_requested(); }
+
+  void answered(const Answered& one, const Samples& samples,
+                const std::vector<float>& rows) override {
+    if (rows_) {
+      keep_rows(samples, rows);
+    } else if (timed_) {
+      put(one, false);
+    }
+  }
+
+ private:
+  void loop() {
+    if (options_.logs.empty()) throw Error("LoadGen", "has no folder for its logs");
+    session_.tell(&Observer::stage, "queries");
+    plan_ = first_plan();
+    load(first_samples());
+    begin_ = session_.now();
+    warm_up();
+    plan_.expected_seconds = kOptimism * usual_seconds_;
+    if (info_.name == "server") choose_rate();
+    time_queries();
+    if (options_.evaluate && record_.stop == StopReason::kCompleted) evaluate();
+    const std::string audit = chosen("audit");
+    if (!audit.empty() && audit != "none") run_audit(audit);
+  }
+
+  /// A setting of all workloads; empty where it has no value.
+  std::string chosen(const char* name) const {
+    const auto found = context_.chosen.find(name);
+    return found == context_.chosen.end() || found->second == "null" ? "" : found->second;
+  }
+
+  double key(const char* name) const { return options_.tier.more.at(name); }
+  double key(const char* name, double otherwise) const {
+    const auto found = options_.tier.more.find(name);
+    return found == options_.tier.more.end() ? otherwise : found->second;
+  }
+
+  TestPlan first_plan() const {
+    TestPlan plan;
+    plan.scenario = info_.name;
+    plan.samples = answers_.samples();
+    plan.samples_in_memory =
+        std::min(plan.samples, static_cast<std::int64_t>(key("samples_in_memory")));
+    plan.samples_per_query = static_cast<std::int64_t>(key("samples_per_query", 1));
+    plan.min_queries = options_.tier.min_steps;
+    plan.min_seconds = options_.tier.min_seconds;
+    plan.percentile = key("percentile", plan.percentile);
+    plan.latency_bound = key("latency_bound_ms", 0) * 1e-3;
+    plan.seeds = seeds_of_round(key("round"));
+    return plan;
+  }
+
+  Samples first_samples() const {
+    Samples samples(static_cast<std::size_t>(plan_.samples_in_memory));
+    std::iota(samples.begin(), samples.end(), 0);
+    return samples;
+  }
+
+  /// Of samples: what the scenario asks for at once.
+  std::int64_t query_size() const {
+    return offline_ ? context_.batch_size : plan_.samples_per_query;
+  }
+
+  void warm_up() {
+    const std::int64_t count = std::max<std::int64_t>(1, options_.tier.warmup_steps);
+    session_.tell(&Observer::length, RunLength{options_.tier.warmup_steps, options_.tier.min_steps,
+                                               options_.tier.min_seconds});
+    std::vector<double> seconds;
+    std::int64_t next = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+      session_.stop_if_asked();
+      Samples samples;
+      for (std::int64_t k = 0; k < query_size(); ++k) {
+        samples.push_back(next);
+        next = (next + 1) % plan_.samples_in_memory;
+      }
+      const double before = session_.now();
+      answer(samples);
+      seconds.push_back(session_.now() - before);
+      if (options_.tier.warmup_steps > 0) put({query_size(), seconds.back()}, true);
+    }
+    // The first ones are slower.
+    const auto half = seconds.begin() + std::ssize(seconds) / 2;
+    std::nth_element(half, half + std::distance(half, seconds.end()) / 2, seconds.end());
+    usual_seconds_ = *(half + std::distance(half, seconds.end()) / 2);
+    if (offline_) usual_seconds_ /= static_cast<double>(query_size());
+  }
+
+  void put(const Answered& one, bool warmup) {
+    StepRecord step;
+    step.step = ++record_.steps;
+    step.warmup = warmup;
+    step.seconds = one.seconds;
+    step.elapsed = session_.now() - begin_;
+    step.samples = one.samples;
+    if (!warmup) queries_ += offline_ ? one.samples : 1;
+    latencies_.add(step.step, warmup, one.seconds);
+    session_.tell(&Observer::step, step);
+  }
+
+  void choose_rate() {
+    if (const std::string asked = chosen("server_rate"); !asked.empty()) {
+      plan_.rate = parse_number(asked).value_or(0);
+      return;
+    }
+    TestPlan probe = plan_;
+    probe.min_queries = 1;
+    probe.min_seconds = key("probe_seconds");
+    const auto fits = [&](double rate) {
+      session_.tell(&Observer::progress, fmt::format("trying {:.4g} queries/s", rate),
+                    std::ssize(search_), std::int64_t{0});
+      probe.rate = rate;
+      limit_waiting(probe);
+      const TestLog log = test(probe, fmt::format("search-{}", search_.size() + 1));
+      const double latency = latency_of(log, probe);
+      // A probe is too short for all that makes a test valid.
+      const bool met = latency > 0 && latency <= probe.latency_bound && log.errors == 0;
+      search_.push_back({rate, latency, met});
+      return met;
+    };
+    plan_.rate = highest_rate(1 / usual_seconds_, fits);
+  }
+
+  /// At the percentile that counts, seconds; 0 where the log has none.
+  static double latency_of(const TestLog& log, const TestPlan& plan) {
+    const std::string at = fmt::format("result_{:.2f}_percentile_latency_ns", plan.percentile);
+    return log.number(at).value_or(0) * 1e-9;
+  }
+
+  static void limit_waiting(TestPlan& plan) {
+    plan.most_waiting = static_cast<std::int64_t>(plan.rate * kMostWaitingSeconds) + 64;
+  }
+
+  /// A server's rate that held for a probe may be too high for a whole test: then it is lowered.
+  void time_queries() {
+    constexpr int kMostTries = 6;
+    constexpr double kLess = 0.95;
+    for (int attempt = 1;; ++attempt) {
+      if (info_.name == "server") limit_waiting(plan_);
+      queries_ = 0;
+      timed_ = true;
+      const TestLog log =
+          test(plan_, attempt == 1 ? "performance" : fmt::format("performance-{}", attempt));
+      timed_ = false;
+      const bool again = !log.valid && !search_.empty() && attempt < kMostTries &&
+                         log.number("result_perf_constraints_met") == 0.0;
+      if (!again) return report(log);
+      search_.push_back({plan_.rate, latency_of(log, plan_), false});
+      forget_timed();
+      plan_.rate *= kLess;
+    }
+  }
+
+  /// What was timed at a rate that was too high stays in the samples file alone.
+  void forget_timed() {
+    latencies_.forget_timed();
+    record_.steps = options_.tier.warmup_steps;
+  }
+
+  /// Runs one test and reads its log.
+  TestLog test(const TestPlan& plan, const std::string& name) {
+    refuse_bad_plan(plan, hooks_.memory_left());
+    const fs::path folder = options_.logs / name;
+    fs::create_directories(folder);
+    clock_ = run_test(plan, *this, folder);
+    return read_log(folder / "mlperf_log_detail.txt", plan.mode == Mode::kPerformance);
+  }
+
+  void report(const TestLog& log) {
+    const FigureOfScenario& figure = *figure_of_scenario(info_.name);
+    LoadGenReport report;
+    report.version = log.version;
+    report.sources_sha256 = sources_sha256();
+    report.queries = queries_;
+    report.seconds = clock_.steady;
+    report.valid = log.valid;
+    report.reasons = log.reasons;
+    report.figure = {std::string(figure.tag), std::string(figure.unit), figure_in(log, figure)};
+    report.percentiles = percentiles_of(log);
+    report.log = log.numbers;
+    report.requested = log.requested;
+    report.effective = log.effective;
+    report.histogram = latencies_.histogram();
+    report.search = search_;
+    // LoadGen takes its times from a clock that somebody may set.
+    if (std::abs(clock_.loadgen - clock_.steady) > kClockGrain + kClockDrift * clock_.steady) {
+      report.valid = false;
+      report.reasons.push_back(fmt::format(
+          "the clock was set while it ran: {:.3f} s by the time of day, {:.3f} s by the monotonic "
+          "clock",
+          clock_.loadgen, clock_.steady));
+    }
+    record_.loadgen = std::move(report);
+    add_files("performance");
+  }
+
+  void add_files(const std::string& test) {
+    std::vector<fs::path> files;
+    for (const auto& entry : fs::directory_iterator(options_.logs / test)) {
+      files.push_back(entry.path());
+    }
+    std::sort(files.begin(), files.end());
+    for (const fs::path& file : files) {
+      record_.loadgen->files.push_back(
+          {(options_.logs.filename() / test / file.filename()).string(), sha256_of_file(file)});
+    }
+  }
+
+  void evaluate() {
+    note_peak_memory();
+    session_.evaluate([this](const Quality& quality) { record_.quality = quality; },
+                      [this] { return accuracy(); });
+  }
+
+  /// Of what LoadGen was answered when it asked for every sample.
+  Quality accuracy() {
+    TestPlan plan = plan_;
+    plan.mode = Mode::kAccuracy;
+    rows_.emplace(static_cast<std::size_t>(answers_.samples()));
+    test(plan, "accuracy");
+    const std::vector<std::vector<float>> kept = std::move(*rows_);
+    rows_.reset();
+    add_files("accuracy");
+    std::vector<float> rows;
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+      if (kept[i].empty()) throw Error("LoadGen", fmt::format("never asked for sample {}", i));
+      rows.insert(rows.end(), kept[i].begin(), kept[i].end());
+    }
+    return answers_.score_answers(rows);
+  }
+
+  /// The timed test once more as the compliance test has it.
+  void run_audit(const std::string& name) {
+    TestPlan plan = plan_;
+    plan.audit = name;
+    const TestLog log = test(plan, "audit");
+    add_files("audit");
+    LoadGenReport& report = *record_.loadgen;
+    report.audit = name;
+    const FigureOfScenario& figure = *figure_of_scenario(info_.name);
+    std::vector<std::string> reasons = log.reasons;
+    reasons.push_back(
+        differing_speed(name, report.figure.value, figure_in(log, figure), figure.unit != "s"));
+    if (name == "TEST01") {
+      constexpr const char* kAnswers = "mlperf_log_accuracy.json";
+      reasons.push_back(differing_answers(options_.logs / "audit" / kAnswers,
+                                          options_.logs / "accuracy" / kAnswers));
+    }
+    std::erase(reasons, "");
+    report.valid = report.valid && reasons.empty();
+    report.reasons.insert(report.reasons.end(), reasons.begin(), reasons.end());
+  }
+
+  static double figure_in(const TestLog& log, const FigureOfScenario& figure) {
+    return log.number(std::string(figure.key)).value_or(0) * figure.scale;
+  }
+
+  void keep_rows(const Samples& samples, const std::vector<float>& rows) {
+    const std::size_t width = rows.size() / samples.size();
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      const auto row = rows.begin() + static_cast<std::ptrdiff_t>(i * width);
+      auto& kept = rows_->at(static_cast<std::size_t>(samples[i]));
+      answered_ += kept.empty() ? 1 : 0;
+      kept.assign(row, row + static_cast<std::ptrdiff_t>(width));
+    }
+    session_.tell(&Observer::progress, std::string("answering"), answered_, answers_.samples());
+  }
+
+  void note_peak_memory() {
+    if (const auto memory = workload_.memory()) record_.peak_memory_bytes = memory->peak;
+  }
+
+  const ScenarioInfo& info_;
+  Workload& workload_;
+  WorkloadContext& context_;
+  const ScenarioOptions& options_;
+  const SessionHooks& hooks_;
+  Answers& answers_;
+  RunRecord record_;
+  Session session_;
+  bool offline_;
+  Latencies latencies_;
+  TestPlan plan_{};
+  TestClock clock_{};
+  std::vector<ServerProbe> search_{};
+  double begin_ = 0;
+  double usual_seconds_ = 0;  ///< of a query; of offline, of a sample
+  std::int64_t queries_ = 0;  ///< timed; of offline, samples
+  bool timed_ = false;
+  std::optional<std::vector<std::vector<float>>> rows_{};  ///< of an accuracy test, by sample
+  std::int64_t answered_ = 0;                              ///< samples with a row
+};
+
+}  // namespace
+
+RunRecord run_queries(const ScenarioInfo& info, Workload& workload, WorkloadContext& context,
+                      const ScenarioOptions& options, const SessionHooks& hooks,
+                      const std::vector<Observer*>& observers) {
+  return QueryLoop(info, workload, context, options, hooks, observers).run();
+}
+
+}  // namespace harness::loadgen

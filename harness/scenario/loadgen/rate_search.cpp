@@ -1,0 +1,38 @@
+#include "harness/scenario/loadgen/rate_search.hpp"
+
+namespace harness::loadgen {
+namespace {
+
+// Queries that come at random wait for each other: at 70 % of the capacity few do.
+constexpr double kFirst = 0.7;
+constexpr double kUp = 1.3;
+constexpr double kDown = 0.6;
+constexpr double kLowest = 0.01;
+constexpr double kClose = 1.1;
+constexpr double kHighest = 64;  // times the capacity: batches may be that much faster
+
+}  // namespace
+
+double highest_rate(double capacity, const std::function<bool(double rate)>& fits) {
+  double good = 0;
+  double bad = 0;
+  double rate = kFirst * capacity;
+  while (good == 0 || bad == 0) {
+    if (fits(rate)) {
+      good = rate;
+      rate *= kUp;
+      if (bad == 0 && rate > kHighest * capacity) return good;
+    } else {
+      bad = rate;
+      rate *= kDown;
+      if (good == 0 && rate < kLowest * capacity) return 0;
+    }
+  }
+  while (bad > good * kClose) {
+    const double middle = (good + bad) / 2;
+    (fits(middle) ? good : bad) = middle;
+  }
+  return good;
+}
+
+}  // namespace harness::loadgen

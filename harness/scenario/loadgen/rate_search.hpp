@@ -1,0 +1,12 @@
+// The highest rate of queries that a server holds, found by trying.
+#pragma once
+
+#include <functional>
+
+namespace harness::loadgen {
+
+/// Between a rate that `fits` and one, at most a tenth higher, that does not, the first; 0 where
+/// none was found that does. `capacity` is what one query after another would give.
+double highest_rate(double capacity, const std::function<bool(double rate)>& fits);
+
+}  // namespace harness::loadgen

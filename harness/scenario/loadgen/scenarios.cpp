@@ -1,0 +1,89 @@
+#include "harness/scenario/loadgen/scenarios.hpp"
+
+#include "harness/base/error.hpp"
+#include "harness/scenario/loadgen/driver.hpp"
+#include "harness/scenario/loadgen/query_loop.hpp"
+
+namespace harness {
+namespace {
+
+class LoadGenScenario : public Scenario {
+ public:
+  using Scenario::Scenario;
+
+  void check(Workload& workload) const override {
+    demand_of<Answers>(workload);
+    const std::string missing = loadgen::why_unavailable();
+    if (!missing.empty()) throw Error("scenario '" + info().name + "'", missing);
+  }
+
+  RunRecord run(Workload& workload, WorkloadContext& context, const ScenarioOptions& options,
+                const SessionHooks& hooks, const std::vector<Observer*>& observers) const override {
+    return loadgen::run_queries(info(), workload, context, options, hooks, observers);
+  }
+};
+
+constexpr double kMostSamples = 1e6;
+
+/// What all have in common: min_steps and min_seconds are LoadGen's shortest test.
+ScenarioInfo queries(std::string name, std::string summary) {
+  return {.name = std::move(name),
+          .summary = std::move(summary),
+          .unit = "query",
+          .units = "queries",
+          .metric = "latency.query",
+          .gives = {"latency.query"},
+          .reads = {"warmup_steps", "min_steps", "min_seconds"},
+          .keys = {{"round", "of MLPerf Inference, whose seeds are drawn from", 6.1, 5.1, 6.1},
+                   {"samples_in_memory", "that queries draw from", 1024, 1, kMostSamples, true}},
+          .most_units = kMostUnits,
+          .by_loadgen = true};
+}
+
+TierKey percentile(double otherwise) {
+  return {"percentile", "of the latency that counts", otherwise, 50, 99.99};
+}
+
+ScenarioInfo single_stream() {
+  ScenarioInfo info = queries("single-stream", "LoadGen: one query of one sample after another");
+  info.keys.push_back(percentile(90));
+  return info;
+}
+
+ScenarioInfo multi_stream() {
+  ScenarioInfo info =
+      queries("multi-stream", "LoadGen: one query of several samples after another");
+  info.keys.push_back(percentile(99));
+  info.keys.push_back({"samples_per_query", "samples of a query", 8, 1, 1000, true});
+  return info;
+}
+
+ScenarioInfo server() {
+  ScenarioInfo info =
+      queries("server", "LoadGen: queries that come at random, at the highest rate that is held");
+  info.keys.push_back(percentile(99));
+  info.keys.push_back({"latency_bound_ms", "that the percentile must not exceed", 100, 0.001, 1e6});
+  info.keys.push_back({"probe_seconds", "of each rate that is tried", 10, 0.1, 600});
+  return info;
+}
+
+ScenarioInfo offline() {
+  ScenarioInfo info = queries("offline", "LoadGen: all samples at once, in batches");
+  info.unit = "batch";
+  info.units = "batches";
+  info.metric = "time.batch";
+  info.gives = {"time.batch"};
+  return info;
+}
+
+}  // namespace
+
+std::vector<std::unique_ptr<Scenario>> loadgen_scenarios() {
+  std::vector<std::unique_ptr<Scenario>> all;
+  for (ScenarioInfo info : {single_stream(), multi_stream(), server(), offline()}) {
+    all.push_back(std::make_unique<LoadGenScenario>(std::move(info)));
+  }
+  return all;
+}
+
+}  // namespace harness

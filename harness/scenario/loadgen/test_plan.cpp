@@ -1,0 +1,100 @@
+#include "harness/scenario/loadgen/test_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "harness/base/error.hpp"
+#include "harness/base/text.hpp"
+
+namespace harness::loadgen {
+namespace {
+
+struct Round {
+  double number;
+  RoundSeeds seeds;
+};
+
+// As the rounds' rules name them.
+constexpr std::array kRounds = {
+    Round{5.1, {1780908523862526354U, 14771362308971278857U, 18209322760996052031U}},
+    Round{6.0, {2465351861681999779U, 14276810075590677512U, 3936089224930324775U}},
+    Round{6.1, {2085463073848966840U, 2747215439041700203U, 16159082839903944936U}},
+};
+
+// A query, its promise, and the metadata of a sample, measured: 600 s at 1 ms take 551 MB, of which
+// there are twice as many as are expected.
+constexpr double kBytesOfQuery = 460;
+constexpr double kBytesOfSample = 48;
+// Twice what is expected is made ready, but for a server, whose arrivals are drawn.
+constexpr double kMadeReady = 2;
+
+[[noreturn]] void refuse(const std::string& what, const std::string& why) {
+  throw Error("LoadGen: " + what, why, "mend the tier of the rules, or --steps and --min-seconds");
+}
+
+double queries_of(const TestPlan& plan) {
+  const auto least = static_cast<double>(plan.min_queries);
+  if (plan.scenario == "server") return std::max(least, plan.rate * plan.min_seconds);
+  if (plan.scenario == "offline") {
+    return std::max(least, 1.1 * plan.min_seconds / plan.expected_seconds);
+  }
+  return std::max(least, kMadeReady * plan.min_seconds / plan.expected_seconds);
+}
+
+}  // namespace
+
+RoundSeeds seeds_of_round(double round) {
+  for (const Round& known : kRounds) {
+    if (std::abs(known.number - round) < 1e-9) return known.seeds;
+  }
+  throw Error(fmt::format("round {} of MLPerf Inference", round), "its seeds are not known here",
+              "5.1, 6.0 or 6.1");
+}
+
+double bytes_of_queries(const TestPlan& plan) {
+  if (plan.scenario == "offline") return queries_of(plan) * kBytesOfSample;
+  return queries_of(plan) *
+         (kBytesOfQuery + kBytesOfSample * static_cast<double>(plan.samples_per_query));
+}
+
+void refuse_bad_plan(const TestPlan& plan, std::optional<double> available) {
+  if (plan.samples < 1) refuse("samples", "the evaluation set is empty");
+  if (plan.samples_in_memory < 1 || plan.samples_in_memory > plan.samples) {
+    refuse("samples in memory", fmt::format("{} of {}", plan.samples_in_memory, plan.samples));
+  }
+  if (plan.min_queries < 1) refuse("queries", "at least 1 is needed");
+  if (plan.samples_per_query < 1) refuse("samples per query", "at least 1 is needed");
+  if (!(plan.percentile > 0 && plan.percentile < 100)) {
+    refuse("percentile", fmt::format("{} is none", plan.percentile));
+  }
+  if (!(plan.min_seconds >= 0 && std::isfinite(plan.min_seconds))) {
+    refuse("seconds", fmt::format("{} is no length", plan.min_seconds));
+  }
+  const bool server = plan.scenario == "server";
+  if (server && !(plan.rate > 0 && std::isfinite(plan.rate))) {
+    refuse("rate", fmt::format("{} queries a second cannot be issued", plan.rate));
+  }
+  if (server && !(plan.latency_bound > 0 && std::isfinite(plan.latency_bound))) {
+    refuse("latency bound", fmt::format("{} s is none", plan.latency_bound));
+  }
+  if (!server && !(plan.expected_seconds > 0 && std::isfinite(plan.expected_seconds))) {
+    refuse("expected latency", fmt::format("{} s is none", plan.expected_seconds));
+  }
+  // The sample that is asked for again and again must be among those in memory.
+  if (plan.audit == "TEST04" && plan.samples_in_memory < 4) {
+    refuse("TEST04",
+           fmt::format("needs 4 samples in memory, there are {}", plan.samples_in_memory));
+  }
+  const double needed = bytes_of_queries(plan);
+  if (!available || needed <= *available) return;
+  throw Error(
+      fmt::format("LoadGen: {:.3g} queries", queries_of(plan)),
+      fmt::format("are made before the test begins and need about {} of memory, {} are available",
+                  format_quantity(needed, "B"), format_quantity(*available, "B")),
+      server ? "a lower --server-rate or fewer --min-seconds" : "fewer --min-seconds");
+}
+
+}  // namespace harness::loadgen

@@ -1,0 +1,49 @@
+// One test of MLPerf's LoadGen as plain values: what is asked of it, and all that would make it
+// crash, hang or lie refused before.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace harness::loadgen {
+
+enum class Mode { kPerformance, kAccuracy };
+
+/// The random numbers that all submissions of one round of MLPerf Inference draw from.
+struct RoundSeeds {
+  std::uint64_t samples = 0;   ///< which samples are in memory
+  std::uint64_t order = 0;     ///< which of them a query has
+  std::uint64_t schedule = 0;  ///< when queries arrive
+};
+
+/// Of round 5.1, 6.0 or 6.1. Throws Error for another.
+RoundSeeds seeds_of_round(double round);
+
+struct TestPlan {
+  std::string_view scenario{};  ///< single-stream, multi-stream, server, offline
+  Mode mode = Mode::kPerformance;
+  std::int64_t samples = 0;            ///< in the evaluation set
+  std::int64_t samples_in_memory = 0;  ///< at a time
+  std::int64_t samples_per_query = 1;  ///< of multi-stream
+  std::int64_t min_queries = 1;        ///< of offline: samples
+  double min_seconds = 0;
+  double percentile = 90;         ///< of the latency that counts
+  double latency_bound = 0;       ///< of server, seconds
+  double expected_seconds = 0;    ///< of a query; of offline, of a sample
+  double rate = 0;                ///< of server, queries per second
+  std::int64_t most_waiting = 0;  ///< of server: more unanswered queries end the test; 0: no limit
+  RoundSeeds seeds{};
+  std::string audit{};  ///< TEST01 or TEST04
+};
+
+/// Throws Error for a plan that LoadGen would crash on, never end with, or run as something else;
+/// for more queries than fit into `available` bytes too, since it makes all of them before it
+/// begins.
+void refuse_bad_plan(const TestPlan& plan, std::optional<double> available);
+
+/// Bytes that LoadGen takes for the queries of `plan`.
+double bytes_of_queries(const TestPlan& plan);
+
+}  // namespace harness::loadgen

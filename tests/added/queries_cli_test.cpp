@@ -1,0 +1,196 @@
+// LoadGen's scenarios from the command line to the file, over a workload that sleeps.
+#include <catch2/catch.hpp>
+
+#include <csignal>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "harness/base/files.hpp"
+#include "harness/base/hash.hpp"
+#include "harness/scenario/loadgen/driver.hpp"
+#include "tests/added/run_added.hpp"
+#include "tests/support/files_of_runs.hpp"
+#include "tests/support/process.hpp"
+#include "tests/support/profile_of_null.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+using namespace harness;  // NOLINT(google-build-using-namespace)
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string kRules = HARNESS_SOURCE_DIR "/tests/added/stub-queries.json";
+
+/// Whether this build can run them at all.
+bool without_loadgen() {
+  if (loadgen::why_unavailable().empty()) return false;
+  WARN("not tested: " << loadgen::why_unavailable());
+  return true;
+}
+
+std::vector<std::string> command(const std::string& scenario, const fs::path& out,
+                                 const std::vector<std::string>& more = {}) {
+  std::vector<std::string> arguments{"run",    "--rules", kRules,      "--scenario",
+                                     scenario, "--out",   out.string()};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+json result_in(const fs::path& out) { return read_json(only_file(out, ".json")); }
+
+/// The outcome's numbers in LoadGen's own log.
+json logged(const fs::path& out, const std::string& key) {
+  for (const auto& entry : fs::directory_iterator(out)) {
+    if (entry.path().extension() != ".loadgen") continue;
+    std::ifstream log(entry.path() / "performance" / "mlperf_log_detail.txt");
+    for (std::string line; std::getline(log, line);) {
+      const json object = json::parse(line.substr(line.find('{')));
+      if (object.at("key") == key) return object.at("value");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("a run by LoadGen holds what LoadGen's own log says", "[queries]") {
+  if (without_loadgen()) return;
+  struct Case {
+    const char* scenario;
+    const char* key;
+    double scale;
+    const char* metric;
+  };
+  const Case one =
+      GENERATE(Case{"single-stream", "early_stopping_latency_ss", 1e-9, "latency.query"},
+               Case{"multi-stream", "early_stopping_latency_ms", 1e-9, "latency.query"},
+               Case{"server", "result_completed_samples_per_sec", 1, "latency.query"},
+               Case{"offline", "result_samples_per_second", 1, "time.batch"});
+  const TemporaryFolder folder;
+  const Outcome outcome = run_added(command(one.scenario, folder.path()));
+  INFO(one.scenario << outcome.err << outcome.out);
+  REQUIRE(outcome.code == 0);
+  const json result = result_in(folder.path());
+  const json& report = result.at("loadgen");
+  CHECK(report.at("validity") == "valid");
+  const double value = report.at("/figure/value"_json_pointer);
+  CHECK(value == Approx(logged(folder.path(), one.key).get<double>() * one.scale).epsilon(1e-12));
+  CHECK(value > 0);
+  CHECK(result.at("/workload/scenario"_json_pointer) == one.scenario);
+  CHECK(result.at("/quality/value"_json_pointer) == 1.0);
+  CHECK(result.at("/metrics/0/tag"_json_pointer) == one.metric);
+  for (const json& file : report.at("files")) {
+    CHECK(sha256_of_file(folder.path() / file.at("file").get<std::string>()) == file.at("sha256"));
+  }
+  // Both clocks agree about the latencies: ours is read just before LoadGen's.
+  if (std::string(one.scenario) == "single-stream") {
+    const double ours = result.at("/metrics/0/summary/median"_json_pointer).at("center");
+    const double theirs = logged(folder.path(), "result_50.00_percentile_latency_ns");
+    CHECK(ours == Approx(theirs * 1e-9).epsilon(0.02));
+  }
+  CHECK(run_added({"validate", only_file(folder.path(), ".json").string()}).code == 0);
+}
+
+TEST_CASE("answers that are wrong cost the quality, and so the run", "[queries]") {
+  if (without_loadgen()) return;
+  const TemporaryFolder folder;
+  const Outcome outcome = run_added(command("offline", folder.path(), {"--set", "wrong=20"}));
+  CHECK(outcome.code == 3);
+  CHECK(result_in(folder.path()).at("/quality/value"_json_pointer) == Approx(0.6));
+}
+
+TEST_CASE("a test that LoadGen calls invalid is invalid, with its reasons", "[queries]") {
+  if (without_loadgen()) return;
+  const TemporaryFolder folder;
+  // Too few queries for early stopping.
+  const Outcome outcome = run_added(command("single-stream", folder.path(), {"--steps", "10"}));
+  CHECK(outcome.code == 3);
+  const json result = result_in(folder.path());
+  CHECK(result.at("/loadgen/validity"_json_pointer) == "invalid");
+  CHECK_FALSE(result.at("/loadgen/reasons"_json_pointer).empty());
+  CHECK(result.at("/status/state"_json_pointer) == "invalid");
+}
+
+TEST_CASE("Ctrl-C leaves an aborted result with the latencies so far", "[queries]") {
+  if (without_loadgen()) return;
+  const std::string scenario = GENERATE("single-stream", "multi-stream", "server", "offline");
+  const TemporaryFolder folder;
+  const fs::path program = fs::path(harness_program()).parent_path() / "harness_added";
+  Process process(command(scenario, folder.path(), {"--min-seconds", "60", "--server-rate", "500"}),
+                  {}, {}, program.string());
+  wait_for_line(folder.path(), ".jsonl", "\"step\":60,");
+  process.signal(SIGINT);
+  const Outcome outcome = process.wait();
+  INFO(scenario << outcome.err);
+  CHECK(outcome.code == 2);
+  const json result = result_in(folder.path());
+  CHECK(result.at("/status/state"_json_pointer) == "aborted");
+  CHECK(result.at("/metrics/0/samples"_json_pointer).size() >= 50);
+  CHECK(run_added({"validate", only_file(folder.path(), ".json").string()}).code == 3);
+}
+
+TEST_CASE("kill -9 loses no latency that was written", "[queries]") {
+  if (without_loadgen()) return;
+  const std::string scenario = GENERATE("single-stream", "offline", "server");
+  const TemporaryFolder folder;
+  const fs::path program = fs::path(harness_program()).parent_path() / "harness_added";
+  Process process(command(scenario, folder.path(), {"--min-seconds", "60", "--server-rate", "500"}),
+                  {}, {}, program.string());
+  wait_for_line(folder.path(), ".jsonl", "\"step\":60,");
+  process.signal(SIGKILL);
+  CHECK(process.wait().code == 128 + SIGKILL);
+  CHECK(lines_of(only_file(folder.path(), ".jsonl")).size() > 50);
+  CHECK(files_ending(folder.path(), ".json").empty());
+}
+
+TEST_CASE("a workload that breaks under LoadGen ends the run with what was measured", "[queries]") {
+  if (without_loadgen()) return;
+  const std::string scenario = GENERATE("single-stream", "offline", "server");
+  const TemporaryFolder folder;
+  const Outcome outcome = run_added(
+      command(scenario, folder.path(), {"--set", "breaks-after=300", "--server-rate", "500"}));
+  INFO(scenario << outcome.err);
+  CHECK(outcome.code == 2);
+  const json result = result_in(folder.path());
+  CHECK(result.at("/status/state"_json_pointer) == "aborted");
+  CHECK_THAT(result.at("status").dump(), Catch::Contains("the stub broke"));
+}
+
+TEST_CASE("files of LoadGen's that lie about change nothing", "[queries]") {
+  if (without_loadgen()) return;
+  const TemporaryFolder folder;
+  for (const char* name : {"audit.config", "user.conf", "mlperf.conf"}) {
+    std::ofstream(folder / name) << "*.*.mode = 1\n*.*.min_query_count = 3\n";
+  }
+  const fs::path program = fs::path(harness_program()).parent_path() / "harness_added";
+  const Outcome outcome =
+      Process(command("offline", folder / "out"), {}, folder.path(), program.string()).wait();
+  INFO(outcome.err);
+  CHECK(outcome.code == 0);
+}
+
+TEST_CASE("a rate that no machine holds is refused or found invalid", "[queries]") {
+  if (without_loadgen()) return;
+  const TemporaryFolder folder;
+  const Outcome absurd = run_added(
+      command("server", folder / "absurd", {"--server-rate", "1e9", "--min-seconds", "600"}));
+  CHECK(absurd.code != 0);
+  CHECK_THAT(absurd.err, Catch::Contains("--server-rate"));
+  // 4 samples at a time take 0.8 ms: 5000 a second.
+  const Outcome high = run_added(command("server", folder / "high", {"--server-rate", "20000"}));
+  CHECK(high.code == 3);
+  CHECK(result_in(folder / "high").at("/loadgen/validity"_json_pointer) == "invalid");
+}
+
+TEST_CASE("what answers no queries is refused by name", "[queries]") {
+  const TemporaryFolder folder;
+  const Outcome outcome = run_harness(
+      {"run", "--workload", "null", "--scenario", "offline", "--out", folder.path().string()});
+  CHECK(outcome.code == 1);
+  CHECK_THAT(outcome.err, Catch::Contains("answers no queries"));
+}

@@ -1,0 +1,25 @@
+// The search for a server's highest rate, against servers whose limit is known.
+#include "harness/scenario/loadgen/rate_search.hpp"
+
+#include <catch2/catch.hpp>
+
+using harness::loadgen::highest_rate;
+
+TEST_CASE("the rate that is found is held, and a tenth more is not", "[loadgen]") {
+  for (const double limit : {0.02, 0.3, 0.69, 0.71, 1.0, 3.7, 40.0}) {
+    int trials = 0;
+    const double found = highest_rate(100, [&](double rate) {
+      ++trials;
+      return rate <= 100 * limit;
+    });
+    CAPTURE(limit);
+    CHECK(found <= 100 * limit);
+    CHECK(found * 1.1 > 100 * limit);
+    CHECK(trials < 30);
+  }
+}
+
+TEST_CASE("the search ends where no rate is held, and where every one is", "[loadgen]") {
+  CHECK(highest_rate(100, [](double) { return false; }) == 0);
+  CHECK(highest_rate(100, [](double) { return true; }) > 100 * 10);
+}
