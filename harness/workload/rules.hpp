@@ -26,6 +26,13 @@ struct Constraint {
   std::string hint{};
 };
 
+/// What a task's reference kernels reached in fp32, once and for all; the target is a share of it.
+struct FrozenQuality {
+  double value = 0;
+  double share = 0;           ///< of `value`, above 0, at most 1
+  std::string data_sha256{};  ///< of the data that it was measured on
+};
+
 struct QualityRule {
   std::string metric{};
   Direction direction = Direction::kHigher;
@@ -33,6 +40,7 @@ struct QualityRule {
   /// What the metric can be at all; a target at an end of it or beyond makes no sense.
   std::optional<double> lowest{};
   std::optional<double> highest{};
+  std::optional<FrozenQuality> fp32{};
 };
 
 /// What a tier says in place of the file's own words; empty: as the file says.

@@ -70,6 +70,17 @@ std::vector<Constraint> constraints_from_json(const json& document, const char* 
   return constraints;
 }
 
+/// The target is that share, to the digits that it is given in.
+FrozenQuality fp32_from_json(const json& object, const QualityRule& rule, const std::string& where,
+                             const std::string& file) {
+  constexpr double kDigits = 1e-4;
+  FrozenQuality fp32{object.at("value"), object.at("share"), object.at("data_sha256")};
+  const double wanted = fp32.value * fp32.share;
+  if (std::abs(rule.target - wanted) < kDigits) return fp32;
+  refuse(file, fmt::format("{}/quality/target: {} is not {} of the {} that fp32 reaches", where,
+                           rule.target, fp32.share, fp32.value));
+}
+
 std::optional<QualityRule> quality_from_json(const json& document, const std::string& where,
                                              const std::string& file) {
   if (!document.contains("quality")) return std::nullopt;
@@ -78,9 +89,11 @@ std::optional<QualityRule> quality_from_json(const json& document, const std::st
                    object.at("direction") == "higher" ? Direction::kHigher : Direction::kLower,
                    object.at("target"),
                    {},
+                   {},
                    {}};
   if (object.contains("lowest")) rule.lowest = object.at("lowest").get<double>();
   if (object.contains("highest")) rule.highest = object.at("highest").get<double>();
+  if (object.contains("fp32")) rule.fp32 = fp32_from_json(object.at("fp32"), rule, where, file);
   const std::string trouble = target_misfit(rule, rule.target);
   if (!trouble.empty()) refuse(file, where + "/quality/target: " + trouble);
   return rule;

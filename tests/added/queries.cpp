@@ -30,7 +30,7 @@ class StubQueries : public Workload, public Steps, public Answers {
       }
       const bool wrong = sample < number("wrong");
       rows.push_back(static_cast<float>(sample) + (wrong ? 0.5F : 0.0F));
-      rows.push_back(1);
+      rows.push_back(number("fickle") != 0 ? static_cast<float>(answered_) : 1);
     }
     if (answered_ >= number("breaks-after")) throw std::runtime_error("the stub broke");
     answered_ += std::ssize(samples);
@@ -76,6 +76,7 @@ WorkloadInfo info() {
           .settings = {{"samples", "50", "in the evaluation set"},
                        {"query-us", "200", "that a sample takes, microseconds"},
                        {"wrong", "0", "samples with a wrong answer"},
+                       {"fickle", "0", "1: answers differ from one time to the next"},
                        {"breaks-after", "1000000000", "answers"}}};
 }
 

@@ -187,6 +187,30 @@ TEST_CASE("a rate that no machine holds is refused or found invalid", "[queries]
   CHECK(result_in(folder / "high").at("/loadgen/validity"_json_pointer) == "invalid");
 }
 
+TEST_CASE("compliance tests pass where answers and speed stay, and tell where they do not",
+          "[queries]") {
+  if (without_loadgen()) return;
+  const TemporaryFolder folder;
+  const auto audited = [&](const char* test, const char* more, const fs::path& out) {
+    const Outcome outcome = run_added(
+        command("offline", out, {"--audit", test, "--set", more, "--set", "query-us=1000"}));
+    INFO(outcome.err);
+    CHECK(outcome.code != 1);
+    return result_in(out).at("loadgen");
+  };
+  // A busy machine may make one of two tests slow; that answers differ is said of none of these.
+  const json honest = audited("TEST01", "fickle=0", folder / "honest");
+  CHECK(honest.at("audit") == "TEST01");
+  CHECK_THAT(honest.at("reasons").dump(), !Catch::Contains("answers logged"));
+  const json fickle = audited("TEST01", "fickle=1", folder / "fickle");
+  CHECK(fickle.at("validity") == "invalid");
+  CHECK_THAT(fickle.at("reasons").dump(), Catch::Contains("answers logged"));
+  CHECK(audited("TEST04", "fickle=0", folder / "same").at("audit") == "TEST04");
+  const std::string log = read_file(
+      only_file(folder / "same", ".loadgen") / "audit" / "mlperf_log_detail.txt", 1 << 24);
+  CHECK(log.find("\"effective_performance_issue_same\", \"value\": true") != std::string::npos);
+}
+
 TEST_CASE("what answers no queries is refused by name", "[queries]") {
   const TemporaryFolder folder;
   const Outcome outcome = run_harness(

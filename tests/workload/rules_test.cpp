@@ -102,6 +102,47 @@ TEST_CASE("a rules file that breaks its schema names the path and the reason", "
   CHECK(error([](json&) {}) == "no error");
 }
 
+TEST_CASE("a tier has further scenarios, each with its own words in place of the tier's",
+          "[rules]") {
+  const auto further = [](const json& scenarios) {
+    return RulesFolder([&](json& r) { r["tiers"]["quick"]["scenarios"] = scenarios; });
+  };
+  const Tier tier =
+      further({{"offline", {{"batch_size", 32}, {"round", 6.0}}}}).load().tier("quick");
+  CHECK(tier.in_scenario("steps").batch_size == tier.batch_size);
+  const Tier& offline = tier.in_scenario("offline");
+  CHECK(offline.scenario == "offline");
+  CHECK(offline.batch_size == 32);
+  CHECK(offline.more.at("round") == 6.0);
+  CHECK(offline.min_steps == tier.min_steps);
+  // What is not named is as the tier is.
+  CHECK(tier.in_scenario("server").scenario == tier.scenario);
+
+  const auto refused = [&](const json& scenarios, const char* part) {
+    CHECK_THAT(further(scenarios).error(), Catch::Contains(part));
+  };
+  refused({{"offlin", json::object()}}, "did you mean offline?");
+  refused({{"offline", 3}}, "/tiers/quick/scenarios/offline");
+  refused({{"offline", {{"round", 7}}}}, "/tiers/quick/scenarios/offline/round");
+  refused({{"offline", {{"surprise", 7}}}}, "surprise");
+  refused({{"offline", {{"latency_bound_ms", 7}}}}, "latency_bound_ms");
+  refused(json::array(), "/tiers/quick/scenarios");
+}
+
+TEST_CASE("a target that is said to be a share of fp32 must be that share", "[rules]") {
+  const auto with_target = [](double target) {
+    return RulesFolder([&](json& r) {
+      r["quality"]["target"] = target;
+      r["quality"]["fp32"] = {
+          {"value", 0.8}, {"share", 0.9}, {"data_sha256", std::string(64, 'a')}};
+    });
+  };
+  const Rules rules = with_target(0.72).load();
+  REQUIRE(rules.quality->fp32);
+  CHECK(rules.quality->fp32->share == 0.9);
+  CHECK_THAT(with_target(0.7).error(), Catch::Contains("/quality/target"));
+}
+
 TEST_CASE("a constraint that could not be decided is refused with path and reason", "[rules]") {
   const auto error = [](const char* key, const json& constraint) {
     return RulesFolder([&](json& r) { r[key] = json::array({constraint}); }).error();

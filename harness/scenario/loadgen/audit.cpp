@@ -17,7 +17,9 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kLargestLog = std::size_t{1} << 30;
+// The scripts mean the fifth for short latencies, and by their units take every one for short.
 constexpr double kAllowed = 0.1;
+constexpr double kAllowedOfLatency = 0.2;
 
 json entries(const std::filesystem::path& file) {
   json list = json::parse(read_file(file, kLargestLog), nullptr, false);
@@ -45,14 +47,15 @@ std::string differing_answers(const std::filesystem::path& audit,
       different, logged.size());
 }
 
-std::string differing_speed(const std::string& name, double figure, double audited, bool higher) {
+std::string differing_speed(const std::string& name, double figure, double audited, bool latency) {
   // Above 1: the audited test was the faster one.
-  const double ratio = higher ? audited / figure : figure / audited;
-  const bool slower = name == "TEST01" && ratio < 1 - kAllowed;
-  const bool faster = name == "TEST04" && ratio > 1 + kAllowed;
-  if (std::isfinite(ratio) && !slower && !faster) return {};
-  return fmt::format("{}: {:.3g} times as fast as without it, {} is allowed", name, ratio,
-                     name == "TEST01" ? "0.9 or more" : "1.1 or less");
+  const double ratio = latency ? figure / audited : audited / figure;
+  const double allowed = latency ? kAllowedOfLatency : kAllowed;
+  const bool slower = name == "TEST01" && ratio < 1 - allowed;
+  if (std::isfinite(ratio) && !slower && ratio <= 1 + allowed) return {};
+  return fmt::format("{}: {:.3g} times as fast as without it; {}{:g} is allowed", name, ratio,
+                     name == "TEST01" ? fmt::format("{:g} to ", 1 - allowed) : "at most ",
+                     1 + allowed);
 }
 
 }  // namespace harness::loadgen

@@ -15,7 +15,7 @@ std::string differing_answers(const std::filesystem::path& audit,
                               const std::filesystem::path& accuracy);
 
 /// Why `audited`, the figure under the test `name`, is not close enough to `figure`; empty where it
-/// is. `higher`: of two figures the larger is the better.
-std::string differing_speed(const std::string& name, double figure, double audited, bool higher);
+/// is. Of throughputs a tenth is allowed, of latencies a fifth.
+std::string differing_speed(const std::string& name, double figure, double audited, bool latency);
 
 }  // namespace harness::loadgen

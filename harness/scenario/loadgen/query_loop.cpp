@@ -363,7 +363,7 @@ class QueryLoop : public SystemUnderTest {
     const FigureOfScenario& figure = *figure_of_scenario(info_.name);
     std::vector<std::string> reasons = log.reasons;
     reasons.push_back(
-        differing_speed(name, report.figure.value, figure_in(log, figure), figure.unit != "s"));
+        differing_speed(name, report.figure.value, figure_in(log, figure), figure.unit == "s"));
     if (name == "TEST01") {
       constexpr const char* kAnswers = "mlperf_log_accuracy.json";
       reasons.push_back(differing_answers(options_.logs / "audit" / kAnswers,
