@@ -7,18 +7,15 @@
 #include <string_view>
 
 #include "harness/base/error.hpp"
-#include "harness/base/files.hpp"
 #include "harness/base/hash.hpp"
-#include "harness/base/json_reader.hpp"
 #include "harness/base/text.hpp"
-#include "harness/result/schema.hpp"
+#include "harness/result/rules_document.hpp"
 
 namespace harness {
 namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kLargestFile = 1 << 20;
 // Of numbers that were computed from the same doubles in another order.
 constexpr double kSlack = 1e-9;
 
@@ -280,17 +277,9 @@ QuantityRule quantity_from(const json& object) {
 }
 
 CheckRules read_check_rules(const std::filesystem::path& home) {
-  const std::filesystem::path path = home / "rules" / "checks.json";
-  const json document = parse_json(read_file(path, kLargestFile), path.string());
-  const std::vector<SchemaProblem> problems =
-      validate_schema(document, home / "rules" / "checks.schema.json");
-  if (!problems.empty()) {
-    throw Error(printable(path.string()),
-                fmt::format("breaks rules/checks.schema.json at {}: {}",
-                            problems.front().path.empty() ? "/" : problems.front().path,
-                            problems.front().reason),
-                "mend the file; rules/README.md describes each field");
-  }
+  const std::filesystem::path folder = home / "rules";
+  const json document =
+      read_rules_document(folder / "checks.json", folder / "checks.schema.json").document;
   CheckRules rules;
   rules.samples_per_step =
       document.at("samples_per_step").get<std::map<std::string, std::string>>();

@@ -1,25 +1,17 @@
 #include "harness/gate/rules.hpp"
 
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "harness/base/error.hpp"
-#include "harness/base/files.hpp"
-#include "harness/base/hash.hpp"
-#include "harness/base/json_reader.hpp"
 #include "harness/base/text.hpp"
-#include "harness/result/schema.hpp"
+#include "harness/result/rules_document.hpp"
 #include "harness/scenario/scenario.hpp"
 
 namespace harness {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::size_t kLargestFile = 1 << 20;
-constexpr const char* kAdvice = "mend the file; rules/README.md describes each field";
 
 GateGroup group_from(const std::string& text) {
   if (text == "memory") return GateGroup::kMemory;
@@ -35,7 +27,7 @@ std::vector<GatedMetric> metrics_from(const json& list, const std::string& file)
                        item.value("when_present", false), item.value("exact", false),
                        item.value("alarm_only", false)});
     if (tags.insert(metrics.back().tag).second) continue;
-    throw Error(file, "names " + metrics.back().tag + " twice", kAdvice);
+    throw Error(file, "names " + metrics.back().tag + " twice", kMendRules);
   }
   return metrics;
 }
@@ -54,20 +46,10 @@ std::vector<GatedMetric> GateRules::of(const Result& run) const {
 GateRules load_gate_rules(const std::filesystem::path& home) {
   const std::filesystem::path path = home / "rules" / "gate.json";
   const std::string file = printable(path.string());
-  const std::string text = read_file(path, kLargestFile);
-  const json document = parse_json(text, path.string());
-  const std::vector<SchemaProblem> problems =
-      validate_schema(document, home / "rules" / "gate.schema.json");
-  if (!problems.empty()) {
-    throw Error(file,
-                fmt::format("breaks rules/gate.schema.json at {}: {}",
-                            problems.front().path.empty() ? "/" : problems.front().path,
-                            problems.front().reason),
-                kAdvice);
-  }
+  const auto [document, sha256] = read_rules_document(path, home / "rules" / "gate.schema.json");
   GateRules rules;
   rules.version = document.at("version");
-  rules.sha256 = sha256_hex(text);
+  rules.sha256 = sha256;
   rules.options = {document.at("false_alarm"), document.at("false_same"),
                    document.at("most_clusters")};
   rules.metrics = metrics_from(document.at("metrics"), file);
