@@ -22,31 +22,32 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-constexpr const char* kName = "series.state";
-constexpr const char* kFormat = "harness-series/1";
 constexpr const char* kSaved = "saved_state_of";
 
-std::string shown(const fs::path& folder) { return printable((folder / kName).string()); }
+fs::path path_of(const fs::path& folder, const StateForm& form) { return folder / form.file; }
 
 }  // namespace
 
 SeriesState::SeriesState(const fs::path& folder, const std::vector<std::string>& arguments,
-                         const std::string& series_id, std::uint32_t seed)
-    : folder_(folder),
+                         const std::string& series_id, std::uint32_t seed, StateForm form)
+    : form_(form),
+      folder_(folder),
       arguments_(arguments),
       series_id_(series_id),
       seed_(seed),
       working_folder_(fs::current_path().string()) {
   lock();
-  if (has_unfinished_series(folder_)) {
+  if (has_unfinished_series(folder_, form_)) {
     ::close(lock_);
-    throw Error("--out " + printable(folder_.string()), "an unfinished series lies there",
+    throw Error("--out " + printable(folder_.string()),
+                std::string("an unfinished ") + form_.name + " lies there",
                 "--resume goes on with it; a new one needs another folder");
   }
   write();
 }
 
-SeriesState::SeriesState(const fs::path& folder) : folder_(folder), resumed_(true) {
+SeriesState::SeriesState(const fs::path& folder, StateForm form)
+    : form_(form), folder_(folder), resumed_(true) {
   lock();
   try {
     read();
@@ -57,10 +58,11 @@ SeriesState::SeriesState(const fs::path& folder) : folder_(folder), resumed_(tru
 }
 
 void SeriesState::read() {
-  const json document = read_saved_json(folder_ / kName, kFormat);
-  take_saved(folder_ / kName, [&] {
+  const fs::path path = path_of(folder_, form_);
+  const json document = read_saved_json(path, form_.format);
+  take_saved(path, [&] {
     if (document.at("program") != version_line()) {
-      throw Error(shown(folder_),
+      throw Error(printable(path.string()),
                   "was begun by " + printable(document.at("program").get<std::string>()) +
                       ", this is " + version_line(),
                   std::string("go on with that program, or ") + kStartAnew);
@@ -94,18 +96,19 @@ void SeriesState::lock() {
 }
 
 void SeriesState::write() const {
-  write_saved_json(folder_ / kName, {{"format", kFormat},
-                                     {"program", version_line()},
-                                     {"arguments", arguments_},
-                                     {"series_id", series_id_},
-                                     {"seed", seed_},
-                                     {"working_folder", working_folder_}});
+  write_saved_json(path_of(folder_, form_), {{"format", form_.format},
+                                             {"program", version_line()},
+                                             {"arguments", arguments_},
+                                             {"series_id", series_id_},
+                                             {"seed", seed_},
+                                             {"working_folder", working_folder_}});
 }
 
 void note_saved_state(const fs::path& folder, const std::string& stem) {
-  json document = read_saved_json(folder / kName, kFormat);
+  const fs::path path = path_of(folder, kSeriesForm);
+  json document = read_saved_json(path, kSeriesForm.format);
   document[kSaved] = stem;
-  write_saved_json(folder / kName, std::move(document));
+  write_saved_json(path, std::move(document));
 }
 
 void forget_saved_state(const fs::path& folder) {
@@ -116,9 +119,9 @@ void forget_saved_state(const fs::path& folder) {
   }
 }
 
-bool has_unfinished_series(const fs::path& folder) {
+bool has_unfinished_series(const fs::path& folder, StateForm form) {
   std::error_code ignored;
-  return fs::exists(folder / kName, ignored);
+  return fs::exists(path_of(folder, form), ignored);
 }
 
 void SeriesState::enter_working_folder() const {
@@ -132,12 +135,13 @@ void SeriesState::enter_working_folder() const {
 
 void SeriesState::complete() {
   std::error_code ignored;
-  fs::remove(folder_ / kName, ignored);
+  fs::remove(path_of(folder_, form_), ignored);
   // What a process that was killed while it wrote has left.
   const std::string own = series_id_.substr(0, 8);
   for (const fs::directory_entry& entry : fs::directory_iterator(folder_, ignored)) {
     const std::string name = entry.path().filename().string();
-    const bool ours = name.find(own) != std::string::npos || name.find(kName) != std::string::npos;
+    const bool ours =
+        name.find(own) != std::string::npos || name.find(form_.file) != std::string::npos;
     const bool temporary = name.ends_with(".tmp") || name.find(".state-") != std::string::npos;
     if (temporary && ours) fs::remove(entry.path(), ignored);
   }

@@ -9,23 +9,31 @@
 
 namespace harness {
 
+/// Whose state it is: several runs of one workload, say, or those of a suite.
+struct StateForm {
+  const char* file = nullptr;    ///< its name
+  const char* format = nullptr;  ///< what stands in it
+  const char* name = nullptr;    ///< in words
+};
+inline constexpr StateForm kSeriesForm = {"series.state", "harness-series/1", "series"};
+
 /// One run that trains to a target is a series too.
 class SeriesState {
  public:
   /// A new series in `folder`, which is there. Throws Error when another series is unfinished in
   /// it.
   SeriesState(const std::filesystem::path& folder, const std::vector<std::string>& arguments,
-              const std::string& series_id, std::uint32_t seed);
+              const std::string& series_id, std::uint32_t seed, StateForm form = kSeriesForm);
   /// The unfinished series in `folder`, which has one. Throws Error when another process works on
   /// it, or when the file is damaged or of another version of the program.
-  explicit SeriesState(const std::filesystem::path& folder);
+  explicit SeriesState(const std::filesystem::path& folder, StateForm form = kSeriesForm);
   ~SeriesState();
   SeriesState(const SeriesState&) = delete;
   SeriesState& operator=(const SeriesState&) = delete;
 
   const std::vector<std::string>& arguments() const {
     return arguments_;
-  }  ///< of `harness run`, as typed
+  }  ///< of the command, as typed
   const std::string& series_id() const { return series_id_; }
   std::uint32_t seed() const { return seed_; }  ///< of the first run
   bool resumed() const { return resumed_; }
@@ -42,6 +50,7 @@ class SeriesState {
   void read();
   void write() const;
 
+  StateForm form_;
   std::filesystem::path folder_;
   std::vector<std::string> arguments_;
   std::string series_id_;
@@ -52,7 +61,7 @@ class SeriesState {
   int lock_ = -1;
 };
 
-bool has_unfinished_series(const std::filesystem::path& folder);
+bool has_unfinished_series(const std::filesystem::path& folder, StateForm form = kSeriesForm);
 
 /// Notes in the unfinished series of `folder` that a state of the run named `stem` was saved, so
 /// that the state is missed when it is gone. For the process of the run.
