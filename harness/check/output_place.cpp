@@ -52,7 +52,7 @@ const char* held_by_json(std::string_view text) {
   if (of_a_pair || has_member(line, "kind", "campaign")) return "holds the times of a campaign";
   // Other reports of a gate, which have lines of their own, may be replaced.
   if (has_member(line, "kind", "gate")) return "holds the verdict of a campaign";
-  for (const char* format : {"\"harness-checkpoint/", "\"harness-series/"}) {
+  for (const char* format : {"\"harness-checkpoint/", "\"harness-series/", "\"harness-suite/"}) {
     if (text.find(format) != std::string_view::npos) return "holds the state of an unfinished run";
   }
   if (text.find("\"schema_version\"") == std::string_view::npos) return nullptr;

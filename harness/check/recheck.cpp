@@ -14,7 +14,6 @@
 #include "harness/check/quality_checks.hpp"
 #include "harness/plan/division.hpp"
 #include "harness/result/json_clean.hpp"
-#include "harness/scenario/scenario.hpp"
 #include "harness/workload/kernel_set.hpp"
 #include "harness/workload/registry.hpp"
 #include "harness/workload/rules_file.hpp"
@@ -98,8 +97,7 @@ Violations check_by_rules(const JudgedKind& kind, const ResultCommon& result, co
   }
   Rules rules;
   try {
-    rules = load_rules(home_folder(), result.rules.workload, scenario_infos())
-                .in_tier(result.rules.tier);
+    rules = kind.rules_of(result);
   } catch (const Error& error) {
     // What says itself that it is invalid, aborted or dry claims to have kept no rule.
     if (valid) throw;
@@ -139,9 +137,10 @@ std::vector<Violation> recheck(const ResultKind& kind, const ResultCommon& resul
     notes.push_back("not judged by rules: its kind has none");
     return violations;
   }
+  const std::vector<PlacedKernels> kernels = judged->kernels(result);
   if (const std::vector<OperatorInfo>* operators = operators_of(result.rules.workload)) {
-    add(violations, check_all_kernels(judged->kernels(result), *operators));
-  } else {
+    add(violations, check_all_kernels(kernels, *operators));
+  } else if (!kernels.empty()) {
     notes.push_back(fmt::format("its kernels are not judged: this build has no workload '{}'",
                                 printable(result.rules.workload, 64)));
   }

@@ -80,8 +80,11 @@ ExitCode deliver(const ResultCommon& result, const fs::path& file, const fs::pat
   print_out(shown(result, content, format));
   if (trouble) throw Error(*trouble);
   std::error_code ignored;
-  const std::string places = fmt::format("\nresult   {}\nsamples  {}\n", file.string(),
-                                         fs::exists(samples, ignored) ? samples.string() : "none");
+  std::string places = fmt::format("\nresult   {}\n", file.string());
+  if (!samples.empty()) {
+    places +=
+        fmt::format("samples  {}\n", fs::exists(samples, ignored) ? samples.string() : "none");
+  }
   if (format == OutputFormat::kText) {
     print_out(places);
   } else {

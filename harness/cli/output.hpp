@@ -23,6 +23,7 @@ std::filesystem::path new_run_folder(const std::string& name);
 /// The file comes first, since a terminal may go away. Where it cannot be written (the disk that
 /// took the samples may be full by now) the result goes to the folder for temporary files, and
 /// Error says so after the summary.
+/// An empty `samples`: such a result has none.
 /// In another format than text the result stands alone on stdout, and where the files are on
 /// stderr.
 ExitCode deliver(const ResultCommon& result, const std::filesystem::path& file,

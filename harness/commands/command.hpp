@@ -18,6 +18,7 @@ struct Command {
 ExitCode list_command(const Arguments& arguments);
 ExitCode doctor_command(const Arguments& arguments);
 ExitCode run_command(const Arguments& arguments);
+ExitCode suite_command(const Arguments& arguments);
 ExitCode ablate_command(const Arguments& arguments);
 ExitCode profile_command(const Arguments& arguments);
 ExitCode project_command(const Arguments& arguments);

@@ -23,6 +23,7 @@ constexpr std::array kCommands = {
     Command{"list", "workloads, kernels, rules and settings", list_command},
     Command{"doctor", "check this machine before measuring on it", doctor_command},
     Command{"run", "measure a workload, write a result file", run_command},
+    Command{"suite", "measure all tasks of the suite, and sum them up in one score", suite_command},
     Command{"ablate", "what each optimisation of a workload brings", ablate_command},
     Command{"profile", "which operators and primitives a step spends its time in", profile_command},
     Command{"project", "what a profiled step would cost here, or under other settings",

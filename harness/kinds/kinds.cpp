@@ -3,6 +3,7 @@
 #include "harness/kinds/ablation/kind.hpp"
 #include "harness/kinds/profile.hpp"
 #include "harness/kinds/run.hpp"
+#include "harness/kinds/suite/kind.hpp"
 
 namespace harness {
 
@@ -12,6 +13,7 @@ void register_result_kinds() {
     register_result_kind(run_kind());
     register_result_kind(ablation_kind());
     register_result_kind(profile_kind());
+    register_result_kind(suite_kind());
     return true;
   }();
   static_cast<void>(done);

@@ -122,12 +122,6 @@ Seeds seeds_from(const json& object) {
   return seeds;
 }
 
-RunState state_from(const std::string& text) {
-  if (text == "valid") return RunState::kValid;
-  if (text == "invalid") return RunState::kInvalid;
-  return text == "dry-run" ? RunState::kDryRun : RunState::kAborted;
-}
-
 json status_json(const Status& status) {
   json object = kStatus.put(status);
   object["state"] = to_text(status.state);
@@ -247,6 +241,12 @@ void read_common(const json& document, ResultCommon& common) {
   if (document.contains("submission")) {
     common.submission = kSubmission.take(document.at("submission"));
   }
+}
+
+RunState state_from(const std::string& text) {
+  if (text == "valid") return RunState::kValid;
+  if (text == "invalid") return RunState::kInvalid;
+  return text == "dry-run" ? RunState::kDryRun : RunState::kAborted;
 }
 
 std::string to_text(RunState state) {

@@ -84,6 +84,7 @@ nlohmann::json submission_json(const Submission& submission);
 
 /// `valid`, `invalid`, `aborted` or `dry-run`.
 std::string to_text(RunState state);
+RunState state_from(const std::string& text);
 /// `lower`, `higher` or `none`.
 std::string to_text(Direction direction);
 Direction direction_from(const std::string& text);

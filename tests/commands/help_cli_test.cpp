@@ -9,9 +9,9 @@ using nlohmann::json;
 
 namespace {
 
-const std::vector<std::string> kCommands = {"list",    "doctor",    "run",    "ablate",   "profile",
-                                            "project", "advise",    "verify", "validate", "compare",
-                                            "gate",    "check-log", "report", "submit"};
+const std::vector<std::string> kCommands = {"list",    "doctor",  "run",       "suite",  "ablate",
+                                            "profile", "project", "advise",    "verify", "validate",
+                                            "compare", "gate",    "check-log", "report", "submit"};
 
 }  // namespace
 

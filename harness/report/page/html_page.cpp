@@ -86,6 +86,10 @@ std::vector<PageFact> tiles_of(const ReportData& data) {
     bad += tone == Tone::kBad ? 1 : 0;
   });
   std::vector<PageFact> tiles;
+  for (const ReportGroup& group : data.groups) {
+    const std::vector<PageFact> own = group.kind->tiles(group.items);
+    tiles.insert(tiles.end(), own.begin(), own.end());
+  }
   if (!data.campaigns.empty()) {
     tiles.push_back(tile(data.campaigns.size(), "campaigns", Tone::kPlain));
   }

@@ -1,0 +1,47 @@
+#include "harness/kinds/suite/figure.hpp"
+
+#include "harness/base/text.hpp"
+#include "harness/scenario/scenario.hpp"
+
+namespace harness {
+namespace {
+
+/// What the run's scenario times one by one; null where its scenario is not known here.
+const Metric* timed_metric(const Result& run) {
+  const auto scenario = scenario_infos().find(run.rules.scenario);
+  if (scenario == scenario_infos().end()) return nullptr;
+  return find_metric(run.metrics, scenario->second.metric);
+}
+
+}  // namespace
+
+std::optional<Figure> figure_of(const Result& run) {
+  const Metric* metric = timed_metric(run);
+  if (metric == nullptr || !metric->summary.median) return std::nullopt;
+  return Figure{metric->tag, metric->unit, metric->direction, metric->summary.median->center};
+}
+
+std::vector<LatencyPoint> latencies_of(const Result& run) {
+  std::vector<LatencyPoint> points;
+  const Metric* metric = timed_metric(run);
+  if (metric == nullptr || metric->unit != "s" || !metric->summary.median) return points;
+  const Summary& summary = metric->summary;
+  const auto add = [&](double percentile, const std::optional<double>& seconds) {
+    if (seconds) points.push_back({percentile, *seconds});
+  };
+  add(0, summary.min);
+  if (summary.quartiles) add(25, summary.quartiles->low);
+  add(50, summary.median->center);
+  if (summary.quartiles) add(75, summary.quartiles->high);
+  add(90, summary.p90);
+  add(99, summary.p99);
+  add(100, summary.max);
+  return points;
+}
+
+std::string figure_text(const Figure& figure) {
+  return printable(figure.tag, 40) + " " +
+         format_quantity(figure.value, printable(figure.unit, 24));
+}
+
+}  // namespace harness

@@ -1,0 +1,77 @@
+#include "harness/kinds/suite/lines.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/base/text.hpp"
+#include "harness/result/common_json.hpp"
+
+namespace harness {
+
+std::string quality_text(const SuiteTask& task) {
+  if (!task.quality) return "";
+  const SuiteQuality& quality = *task.quality;
+  std::string text = printable(quality.metric, 24) + " " +
+                     (quality.value ? fmt::format("{:.4g}", *quality.value) : "none");
+  if (quality.target) text += fmt::format(", target {:.4g}", *quality.target);
+  return text;
+}
+
+std::string state_text(const SuiteTask& task) {
+  if (!task.run) return task.available ? "no result" : "not here";
+  if (task.quality && !task.quality->passed.value_or(true)) return "MISSED";
+  if (task.run->state == RunState::kInvalid) return "INVALID";
+  return task.run->state == RunState::kValid && task.run->mistrusted ? "mistrusted"
+                                                                     : to_text(task.run->state);
+}
+
+Tone tone_of(const SuiteTask& task) {
+  if (!task.run) return task.available ? Tone::kBad : Tone::kPlain;
+  if (task.run->state == RunState::kInvalid) return Tone::kBad;
+  if (task.run->state != RunState::kValid || task.run->mistrusted) return Tone::kDoubt;
+  return Tone::kGood;
+}
+
+std::string task_line(const SuiteTask& task) {
+  std::vector<std::string> parts;
+  if (task.figure) parts.push_back(figure_text(*task.figure));
+  if (task.quality) parts.push_back(quality_text(task));
+  parts.push_back(state_text(task));
+  if (task.run) parts.push_back(fmt::format("{:.1f} s", task.run->seconds));
+  return fmt::format("{}: {}", printable(name_of(task), 80), join(parts, ", "));
+}
+
+std::string score_text(const Suite& suite) {
+  const SuiteScore& score = suite.score;
+  if (!score.value) return "none: " + printable(score.reason);
+  return fmt::format("{} x the reference, over {} of {}", ratio_text({*score.value, {}, {}, 0}),
+                     score.counted.size(), suite.tasks.size());
+}
+
+std::vector<std::string> left_out_lines(const Suite& suite) {
+  std::vector<std::string> lines;
+  for (const SuiteTask& task : suite.tasks) {
+    if (task.ratio || (!suite.reference && counts(task))) continue;
+    lines.push_back(printable(name_of(task), 80) + ": " + printable(task.no_ratio));
+  }
+  return lines;
+}
+
+ReportLine line_of_suite(const Suite& suite, const ReportFile& file) {
+  ReportLine line = common_line(suite, file);
+  line.stack = "suite, " + format_count(std::ssize(suite.tasks), "run");
+  line.headline = {"score", suite.score.value ? score_text(suite) : "-", suite.score.value};
+  const auto missed = std::count_if(
+      suite.tasks.begin(), suite.tasks.end(),
+      [](const SuiteTask& task) { return task.quality && !task.quality->passed.value_or(true); });
+  const auto judged =
+      std::count_if(suite.tasks.begin(), suite.tasks.end(),
+                    [](const SuiteTask& task) { return task.quality && task.quality->passed; });
+  line.quality = judged == 0   ? "-"
+                 : missed == 0 ? "met by all"
+                               : fmt::format("{} of {} MISSED", missed, judged);
+  return line;
+}
+
+}  // namespace harness

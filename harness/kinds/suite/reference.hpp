@@ -1,0 +1,26 @@
+// The suite result that a suite's figures are held against.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "harness/kinds/suite/suite.hpp"
+
+namespace harness {
+
+/// A suite by its file.
+struct SuiteFile {
+  std::filesystem::path path{};
+  std::string digest{};
+  Suite suite{};
+};
+
+/// The one suite result in `path`, a file, or a folder with one below it; empty for a folder
+/// without one. Throws Error where there are several, and for one that is damaged or no suite.
+std::optional<SuiteFile> find_suite(const std::filesystem::path& path);
+
+/// What a result says of the reference that it was held against.
+SuiteReference refer_to(const SuiteFile& reference);
+
+}  // namespace harness
