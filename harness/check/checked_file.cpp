@@ -86,7 +86,10 @@ std::vector<std::string> result_files_below(const std::string& folder) {
   while (!error && entry != fs::recursive_directory_iterator()) {
     const std::string name = entry->path().filename().string();
     std::error_code ignored;
-    if (name.ends_with(".json") && !is_schema(name) && !entry->is_directory(ignored)) {
+    const bool is_folder = entry->is_directory(ignored);
+    // LoadGen's own logs, some of which are called .json and are none.
+    if (is_folder && name.ends_with(".loadgen")) entry.disable_recursion_pending();
+    if (name.ends_with(".json") && !is_schema(name) && !is_folder) {
       files.push_back(entry->path().string());
     }
     entry.increment(error);

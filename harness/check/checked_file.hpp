@@ -33,8 +33,9 @@ void print_check(const CheckedFile& checked);
 /// is incomplete then.
 ExitCode worse(ExitCode a, ExitCode b);
 
-/// The *.json files anywhere below `folder`, by name, but for schemas (*.schema.json); links to
-/// folders are not followed. Throws Error for what cannot be read.
+/// The *.json files anywhere below `folder`, by name, but for schemas (*.schema.json) and what lies
+/// in folders of LoadGen's logs (*.loadgen); links to folders are not followed. Throws Error for
+/// what cannot be read.
 std::vector<std::string> result_files_below(const std::string& folder);
 
 /// `paths`, but for folders, and what result_files_below() finds in these; `unreadable` hears of

@@ -42,7 +42,9 @@ void check_whole(const SuiteHome& home, const fs::path& out, const std::set<std:
   const json suite = read_suite(out);
   CHECK(suite["status"]["state"] == "valid");
   std::set<std::string> runs;
-  for (const int i : {0, 1, 2}) runs.insert(suite["tasks"][i]["run"]["uuid"]);
+  for (const json& task : suite["tasks"]) {
+    if (task["available"] == true) runs.insert(task["run"]["uuid"]);
+  }
   CHECK(runs == finished(out));
   for (const std::string& uuid : kept) CHECK(runs.contains(uuid));
   CHECK(files_ending(out, ".tmp").empty());
@@ -54,6 +56,15 @@ void check_whole(const SuiteHome& home, const fs::path& out, const std::set<std:
 
 std::vector<std::string> suite_into(const fs::path& out) {
   return {"suite", "--out", out.string()};
+}
+
+/// A suite in `out`, stopped when one of its runs had ended.
+void stop_behind_first_run(const SuiteHome& home, const fs::path& out) {
+  home.write({{"step-ms", "20"}});
+  Process process(suite_into(out), home.environment(), {}, SuiteHome::program());
+  wait_until([&] { return finished(out).size() == 1; });
+  process.signal(SIGTERM);
+  REQUIRE(process.wait().code == 2);
 }
 
 }  // namespace
@@ -124,6 +135,30 @@ TEST_CASE("kill -9 at any moment leaves a folder that a suite can go on in", "[s
   }
 }
 
+TEST_CASE("LoadGen's runs of a suite are stopped and gone on with at any moment",
+          "[suite][queries][interrupt]") {
+  if (without_loadgen()) return;
+  const SuiteHome home;
+  home.write_queries("200");
+  std::mt19937 random(23);
+  for (int attempt = 0; attempt < 4; ++attempt) {
+    const TemporaryFolder out;
+    Process first(suite_into(out.path()), home.environment(), {}, SuiteHome::program());
+    wait_until([&] { return fs::exists(out / "suite.state"); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(random() % 3000));
+    const int signal = attempt % 2 == 0 ? SIGINT : SIGKILL;
+    first.signal(signal);
+    const Outcome stopped = first.wait();
+    const std::set<std::string> kept = finished(out.path());
+    CAPTURE(attempt, stopped.code, stopped.err);
+    if (!fs::exists(out / "suite.state")) continue;  // it had just ended
+    const Outcome resumed = resume(home, out.path());
+    CAPTURE(resumed.err);
+    CHECK(resumed.code == 0);
+    check_whole(home, out.path(), kept);
+  }
+}
+
 TEST_CASE("a run of a suite whose process is killed is missing, the others are not", "[suite]") {
   const SuiteHome home;
   home.write({{"step-ms", "50"}});
@@ -148,12 +183,8 @@ TEST_CASE("a run of a suite whose process is killed is missing, the others are n
 
 TEST_CASE("what was damaged in a suite's folder is named and measured again", "[suite]") {
   const SuiteHome home;
-  home.write({{"step-ms", "20"}});
   const TemporaryFolder out;
-  Process process(suite_into(out.path()), home.environment(), {}, SuiteHome::program());
-  wait_until([&] { return finished(out.path()).size() == 1; });
-  process.signal(SIGTERM);
-  REQUIRE(process.wait().code == 2);
+  stop_behind_first_run(home, out.path());
   const fs::path damaged =
       out / read_suite(out.path())["tasks"][0]["run"]["file"].get<std::string>();
   SECTION("a result that is cut off") { fs::resize_file(damaged, fs::file_size(damaged) / 2); }
@@ -173,12 +204,8 @@ TEST_CASE("what was damaged in a suite's folder is named and measured again", "[
 
 TEST_CASE("a suite that goes on keeps no result of another set-up", "[suite]") {
   const SuiteHome home;
-  home.write({{"step-ms", "20"}});
   const TemporaryFolder out;
-  Process process(suite_into(out.path()), home.environment(), {}, SuiteHome::program());
-  wait_until([&] { return finished(out.path()).size() == 1; });
-  process.signal(SIGINT);
-  REQUIRE(process.wait().code == 2);
+  stop_behind_first_run(home, out.path());
   const std::string before = *finished(out.path()).begin();
   SECTION("the rules of a task") {
     json rules = read_json_file(home / "rules/null.json");
@@ -198,12 +225,8 @@ TEST_CASE("a suite that goes on keeps no result of another set-up", "[suite]") {
 
 TEST_CASE("a suite does not go on with a damaged state", "[suite]") {
   const SuiteHome home;
-  home.write({{"step-ms", "20"}});
   const TemporaryFolder out;
-  Process process(suite_into(out.path()), home.environment(), {}, SuiteHome::program());
-  wait_until([&] { return finished(out.path()).size() == 1; });
-  process.signal(SIGINT);
-  REQUIRE(process.wait().code == 2);
+  stop_behind_first_run(home, out.path());
   SECTION("cut off") {
     fs::resize_file(out / "suite.state", 20);
     check_one_error(home.run({"suite", "--resume", out.path().string()}), 1, "is damaged");

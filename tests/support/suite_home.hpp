@@ -11,6 +11,7 @@
 
 #include "harness/base/files.hpp"
 #include "harness/base/json_reader.hpp"
+#include "harness/scenario/loadgen/driver.hpp"
 #include "tests/added/run_added.hpp"
 #include "tests/support/files_of_runs.hpp"
 #include "tests/support/process.hpp"
@@ -27,8 +28,9 @@ class SuiteHome {
     fs::create_directory(folder_ / "results");
     fs::copy(project / "rules", folder_ / "rules", everything);
     fs::copy(project / "results" / "schema", folder_ / "results" / "schema", everything);
-    fs::copy(project / "tests" / "added" / "stub-train.json",
-             folder_ / "rules" / "stub-train.json");
+    for (const char* stub : {"stub-train.json", "stub-queries.json"}) {
+      fs::copy(project / "tests" / "added" / stub, folder_ / "rules" / stub);
+    }
     write({});
   }
 
@@ -48,6 +50,15 @@ class SuiteHome {
                     {{"summary", "both"},
                      {"scenarios", {"steps", "bursts"}},
                      {"pause_seconds", pause}}}}}});
+  }
+  /// A task that answers queries, in all of LoadGen's scenarios.
+  void write_queries(const std::string& microseconds, const std::string& version = "1.0.0") const {
+    nlohmann::json rules = read_json_file(rules_file());
+    rules["version"] = version;
+    rules["tasks"] = nlohmann::json::array(
+        {nlohmann::json{{"workload", "stub-queries"}, {"set", {{"query-us", microseconds}}}}});
+    rules["tiers"]["quick"]["scenarios"] = {"single-stream", "multi-stream", "server", "offline"};
+    write_rules(rules);
   }
   void write_rules(const nlohmann::json& rules) const {
     std::ofstream(rules_file()) << rules.dump(2) << "\n";
@@ -72,6 +83,13 @@ class SuiteHome {
  private:
   TemporaryFolder folder_{};
 };
+
+/// Whether this build cannot run LoadGen's scenarios.
+inline bool without_loadgen() {
+  if (loadgen::why_unavailable().empty()) return false;
+  WARN("not tested: " << loadgen::why_unavailable());
+  return true;
+}
 
 /// The one suite result in `out`.
 inline std::filesystem::path suite_file(const std::filesystem::path& out) {

@@ -16,6 +16,12 @@ const Metric* timed_metric(const Result& run) {
 }  // namespace
 
 std::optional<Figure> figure_of(const Result& run) {
+  if (run.loadgen) {
+    const LoadGenFigure& figure = run.loadgen->figure;
+    // Of times less is better, of rates more.
+    const Direction direction = figure.unit == "s" ? Direction::kLower : Direction::kHigher;
+    return Figure{figure.tag, figure.unit, direction, figure.value};
+  }
   const Metric* metric = timed_metric(run);
   if (metric == nullptr || !metric->summary.median) return std::nullopt;
   return Figure{metric->tag, metric->unit, metric->direction, metric->summary.median->center};
@@ -23,6 +29,14 @@ std::optional<Figure> figure_of(const Result& run) {
 
 std::vector<LatencyPoint> latencies_of(const Result& run) {
   std::vector<LatencyPoint> points;
+  if (run.loadgen) {
+    // All of offline's samples are asked for at once: theirs say when in the test each was done.
+    if (run.rules.scenario == "offline") return points;
+    for (const LatencyPercentile& one : run.loadgen->percentiles) {
+      points.push_back({one.percentile, one.seconds});
+    }
+    return points;
+  }
   const Metric* metric = timed_metric(run);
   if (metric == nullptr || metric->unit != "s" || !metric->summary.median) return points;
   const Summary& summary = metric->summary;

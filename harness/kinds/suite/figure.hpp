@@ -17,7 +17,8 @@ struct Figure {
   double value = 0;
 };
 
-/// The median of what the run's scenario times; empty where it timed nothing.
+/// LoadGen's, where it drove the run; else the median of what the run's scenario times. Empty where
+/// nothing was timed.
 std::optional<Figure> figure_of(const Result& run);
 
 /// A point of the curve of a run's latencies.
@@ -26,7 +27,7 @@ struct LatencyPoint {
   double seconds = 0;
 };
 
-/// By percentile; of a run whose latencies are not known empty.
+/// By percentile; empty for a run in which queries were not answered one by one.
 std::vector<LatencyPoint> latencies_of(const Result& run);
 
 /// "latency.p90 4.10 ms", safe to print.

@@ -160,6 +160,8 @@ PageSection suite_section(const ReportItem& item, const std::string& id) {
                                            line.started_at.substr(0, 10), line.status)};
   section.tone = line.tone;
   section.facts = common_facts(suite, item.file);
+  // Each run has its own.
+  std::erase_if(section.facts, [](const PageFact& fact) { return fact.name == "seed"; });
   section.facts.insert(section.facts.begin(), {"score", score_text(suite),
                                                suite.score.value ? Tone::kGood : Tone::kDoubt});
   if (suite.reference) {
