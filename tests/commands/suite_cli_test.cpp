@@ -101,6 +101,13 @@ TEST_CASE("a suite is shown as text, tables and a page, and is shared", "[suite]
   INFO(shared.out << shared.err);
   CHECK(shared.code == 0);
   CHECK(home.run({"submit", "--check", (pages / "tree").string()}).code == 0);
+  // What others are held against has a tree of its own within the tree.
+  const fs::path frozen = pages / "frozen";
+  CHECK(
+      home.run({"submit", suite_file(out.path()).string(), "--to", (frozen / "reference").string()})
+          .code == 0);
+  CHECK(home.run({"submit", "--check", frozen.string()}).code == 0);
+  CHECK(home.run({"submit", "--check", (frozen / "reference").string()}).code == 0);
 }
 
 TEST_CASE("the score is the geometric mean over a reference's figures", "[suite]") {
