@@ -23,6 +23,7 @@ install(DIRECTORY tests/golden DESTINATION ${_home}/tests)
 install(FILES workloads/conv_blocks/retinanet.txt DESTINATION ${_home}/workloads/conv_blocks)
 install(FILES workloads/inference/assets.json DESTINATION ${_home}/workloads/inference)
 install(FILES workloads/classify/fashion_mnist_head.safetensors DESTINATION ${_home}/workloads/classify)
+install(FILES workloads/sentiment/movies_head.safetensors DESTINATION ${_home}/workloads/sentiment)
 install(FILES LICENSE DESTINATION ${_home})
 
 # In a folder of their own: harness/workload/workload.hpp lies in include/harness/harness/workload/.

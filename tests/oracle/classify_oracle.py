@@ -110,6 +110,8 @@ def read_safetensors(path):
     (length,) = struct.unpack("<Q", content[:8])
     tensors = {}
     for name, what in json.loads(content[8:8 + length]).items():
+        if what.get("dtype") != "F32":
+            continue
         begin, end = (8 + length + at for at in what["data_offsets"])
         tensors[name] = torch.frombuffer(bytearray(content[begin:end]), dtype=torch.float32).view(what["shape"])
     return tensors
