@@ -25,6 +25,11 @@ at::Tensor channels_last(const at::Tensor& tensor) {
   return tensor.contiguous(at::MemoryFormat::ChannelsLast);
 }
 
+/// A conversion that is none still goes through LibTorch's dispatcher.
+at::Tensor in_type(const at::Tensor& tensor, at::ScalarType type) {
+  return tensor.scalar_type() == type ? tensor : tensor.to(type);
+}
+
 // The gradient before the ReLU: where the output is 0, nothing came through. A gradient that nobody
 // else holds is overwritten, which spares a buffer.
 at::Tensor through_relu(const at::Tensor& gradient, const at::Tensor& output, bool mine) {
@@ -151,13 +156,13 @@ at::Tensor conv_block_custom(const ConvBlockArguments& arguments) {
   if (convolution == nullptr) return conv_block_operator().get("reference")(arguments);
 
   const at::Tensor& weight = arguments.weight;
-  const at::Tensor input = channels_last(arguments.input.to(type));
+  const at::Tensor input = channels_last(in_type(arguments.input, type));
   Fixed fixed{convolution};
   std::optional<at::Tensor> bias;
   std::optional<at::Tensor> residual;
   if (arguments.norm != nullptr) std::tie(fixed.scale, bias) = fold(*arguments.norm);
-  if (arguments.bias) bias = arguments.bias->to(at::kFloat).contiguous();
-  if (arguments.residual) residual = channels_last(arguments.residual->to(type));
+  if (arguments.bias) bias = in_type(*arguments.bias, at::kFloat).contiguous();
+  if (arguments.residual) residual = channels_last(in_type(*arguments.residual, type));
   const auto trains = [](const std::optional<at::Tensor>& t) { return t && t->requires_grad(); };
   const bool trained = at::GradMode::is_enabled() &&
                        (trains(input) || trains(weight) || trains(bias) || trains(residual));

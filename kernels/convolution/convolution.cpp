@@ -31,6 +31,32 @@ Found& all_found() {
   return one;
 }
 
+/// What this thread found last for a few shapes. A model asks for the same ones again at each step,
+/// and the map of all takes longer to look through than a small convolution's product.
+class FoundLately {
+ public:
+  struct Entry {
+    ConvolutionShape shape{};
+    ConvolutionAlgorithm algorithm = ConvolutionAlgorithm::kDirect;
+    std::size_t generation = 0;
+    Convolution* convolution = nullptr;  ///< null: nothing yet
+  };
+
+  /// Where the one for that shape is if it is there, and is to be put if not.
+  Entry& at(const ConvolutionShape& s) {
+    auto hash = static_cast<std::uint64_t>(s.batch);
+    for (const int64_t part : {s.in_channels, s.in_height, s.in_width, s.out_channels,
+                               s.kernel_height, s.stride, s.groups, int64_t{s.relu}}) {
+      hash = (hash ^ static_cast<std::uint64_t>(part)) * 0x9E3779B97F4A7C15U;
+    }
+    return entries_[hash >> (64 - kBits)];
+  }
+
+ private:
+  static constexpr int kBits = 8;
+  std::array<Entry, std::size_t{1} << kBits> entries_{};
+};
+
 }  // namespace
 
 std::string problem_of(const ConvolutionShape& s) {
@@ -82,11 +108,23 @@ std::map<ConvolutionChoice, std::int64_t> convolutions_run() {
 }
 
 Convolution* Convolution::find(const ConvolutionShape& shape, ConvolutionAlgorithm algorithm) {
+  const std::size_t generation =
+      algorithm == ConvolutionAlgorithm::kTuned ? tuning_generation() : 0;
+  thread_local FoundLately lately;
+  FoundLately::Entry& last = lately.at(shape);
+  if (last.convolution == nullptr || last.generation != generation || last.algorithm != algorithm ||
+      last.shape != shape) {
+    last = {shape, algorithm, generation, find_or_make(shape, algorithm, generation)};
+  }
+  return last.convolution;
+}
+
+Convolution* Convolution::find_or_make(const ConvolutionShape& shape,
+                                       ConvolutionAlgorithm algorithm, std::size_t generation) {
   const bool tuned = algorithm == ConvolutionAlgorithm::kTuned;
   Found& found = all_found();
   const std::lock_guard<std::mutex> lock(found.mutex);
-  const auto [place, fresh] =
-      found.convolutions.try_emplace({shape, algorithm, tuned ? tuning_generation() : 0});
+  const auto [place, fresh] = found.convolutions.try_emplace({shape, algorithm, generation});
   if (!fresh) return place->second.get();
   std::map<std::string, ConvolutionPasses> chosen;
   for (const ConvolutionPass pass : kPasses) {

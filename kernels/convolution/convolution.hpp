@@ -113,6 +113,8 @@ class Convolution {
 
   explicit Convolution(const ConvolutionShape& shape) : shape_(shape) {}
 
+  static Convolution* find_or_make(const ConvolutionShape& shape, ConvolutionAlgorithm algorithm,
+                                   std::size_t generation);
   OfPass& of(ConvolutionPass pass);
   const OfPass& of(ConvolutionPass pass) const;
   Convolution& direct();

@@ -19,6 +19,7 @@ struct WeightForm {
     kWinogradForward,
     kWinogradData,
     kLibTorch,
+    kDepthwise,  ///< [tap][channel]
     kProduct
   };
   dnnl::memory::desc onednn{};

@@ -1,5 +1,6 @@
 #include "kernels/convolution/tuning.hpp"
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <stdexcept>
@@ -16,7 +17,7 @@ using Key = std::tuple<std::string, at::ScalarType, ConvolutionPass, int>;
 struct Tuning {
   std::mutex mutex{};
   std::map<Key, std::string> kernels{};
-  std::size_t generation = 0;
+  std::atomic<std::size_t> generation = 0;  ///< read without the mutex, at each call
 };
 
 Tuning& tuning() {
@@ -63,11 +64,7 @@ std::string untuned_kernel(const ConvolutionShape& shape, ConvolutionPass pass) 
   return choose_kernel(shape, pass, ConvolutionAlgorithm::kTuned);
 }
 
-std::size_t tuning_generation() {
-  Tuning& now = tuning();
-  const std::lock_guard<std::mutex> lock(now.mutex);
-  return now.generation;
-}
+std::size_t tuning_generation() { return tuning().generation; }
 
 std::vector<std::string> convolution_candidates(const ConvolutionShape& shape,
                                                 ConvolutionPass pass) {

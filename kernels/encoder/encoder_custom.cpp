@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "kernels/check.hpp"
-#include "kernels/convolution/prepared_weights.hpp"
+#include "kernels/convolution/product_weights.hpp"
 #include "kernels/encoder/encoder.hpp"
 #include "kernels/encoder/encoder_simd.hpp"
 #include "kernels/products/products.hpp"
@@ -24,18 +24,6 @@ using Int = std::int64_t;
 // Rows of queries whose scores one thread holds at a time: three times what a product has in its
 // registers, and with 512 keys they still fit in a level-2 cache.
 constexpr Int kQueries = 39;
-
-at::Tensor packed(const at::Tensor& weight) {
-  return prepared_weights({weight, {}}, {.own = WeightForm::Own::kProduct}, [&] {
-    const at::Tensor source = weight.contiguous();
-    const Int columns = source.size(0);
-    const Int depth = source.size(1);
-    at::Tensor target = at::empty({static_cast<Int>(packed_product_floats(depth, columns))});
-    pack_product({source.const_data_ptr<float>(), depth, columns, depth, 1},
-                 target.mutable_data_ptr<float>());
-    return target;
-  });
-}
 
 /// One text within the rows of all.
 struct Text {
@@ -105,7 +93,7 @@ class Pass {
   /// `behind` has what stands behind the product.
   void product_into(const at::Tensor& from, const EncoderLinear& layer, at::Tensor& to,
                     Product behind) {
-    const at::Tensor weight = packed(layer.weight);
+    const at::Tensor weight = product_weights({layer.weight, {}});
     behind.rows = tokens_;
     behind.depth = layer.weight.size(1);
     behind.columns = layer.weight.size(0);

@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <string>
 
 #include "kernels/products/products_simd.hpp"
 
@@ -55,6 +56,11 @@ void multiply(const Product& product) {
     if (row >= product.rows) continue;
     cut.multiply(product, row, std::min(rows, product.rows - row), task / blocks * cut.panel);
   }
+}
+
+const char* product_name() {
+  static const std::string name = std::string("product:") + products::target_name();
+  return name.c_str();
 }
 
 }  // namespace harness::kernels

@@ -47,4 +47,7 @@ void pack_product(const ProductWeights& weights, float* packed);
 /// do not depend on how many there are.
 void multiply(const Product& product);
 
+/// "product:AVX3": with the instruction set.
+const char* product_name();
+
 }  // namespace harness::kernels

@@ -11,6 +11,7 @@
 
 #include <hwy/contrib/math/math-inl.h>
 
+#include "kernels/clip-inl.hpp"
 #include "kernels/part_of_vector-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -48,22 +49,16 @@ HWY_INLINE V gelu(V x) {
   return hn::Mul(hn::Mul(hn::Set(d, 0.5F), x), both);
 }
 
-HWY_INLINE V activated(const Product& product, V x) {
-  const D d;
-  switch (product.activation) {
-    case Activation::kClip: {
-      // By comparisons: what Min and Max make of a NaN differs between instruction sets.
-      const V low = hn::Set(d, product.low);
-      const V high = hn::Set(d, product.high);
-      const V cut = hn::IfThenElse(hn::Lt(x, low), low, x);
-      return hn::IfThenElse(hn::Gt(cut, high), high, cut);
-    }
-    case Activation::kGelu:
-      return gelu(x);
-    default:
-      return x;
-  }
-}
+struct Clip {
+  V low, high;
+  HWY_INLINE V operator()(V x) const { return kernels::HWY_NAMESPACE::clip(x, low, high); }
+};
+struct Gelu {
+  HWY_INLINE V operator()(V x) const { return gelu(x); }
+};
+struct Nothing {
+  HWY_INLINE V operator()(V x) const { return x; }
+};
 
 HWY_INLINE V load_some(const float* from, Int count) {
   const D d;
@@ -79,14 +74,38 @@ HWY_INLINE void store_some(V value, float* to, Int count) {
   }
 }
 
+/// What stands behind a product, of one block of sums.
+template <int kR, int kV, class Activate>
+HWY_INLINE void finish(const Product& product, Int row, Int column, const V (&sum)[kR][kV],
+                       const Activate& activate) {
+#pragma GCC unroll 2
+  for (int v = 0; v < kV; ++v) {
+    const Int first = column + v * kLanes;
+    const Int some = product.columns - first;
+#pragma GCC unroll 16
+    for (int r = 0; r < kR; ++r) {
+      V value = sum[r][v];
+      if (product.residual != nullptr) {
+        const float* const added = product.residual + (row + r) * product.residual_row + first;
+        value = hn::Add(value, load_some(added, some));
+      }
+      store_some(activate(value), product.to + (row + r) * product.to_row + first, some);
+    }
+  }
+}
+
 template <int kR, int kV>
 HWY_INLINE void multiply_block(const Product& product, Int row, Int column, const float* panel) {
   const D d;
   V sum[kR][kV];
-#pragma GCC unroll 16
-  for (int r = 0; r < kR; ++r) {
 #pragma GCC unroll 2
-    for (int v = 0; v < kV; ++v) sum[r][v] = hn::Zero(d);
+  for (int v = 0; v < kV; ++v) {
+    const Int first = column + v * kLanes;
+    const V bias = product.bias != nullptr
+                       ? load_some(product.bias + first, product.columns - first)
+                       : hn::Zero(d);
+#pragma GCC unroll 16
+    for (int r = 0; r < kR; ++r) sum[r][v] = bias;
   }
   const float* a = product.from + row * product.from_row;
   for (Int k = 0; k < product.depth; ++k) {
@@ -102,20 +121,15 @@ HWY_INLINE void multiply_block(const Product& product, Int row, Int column, cons
     ++a;
     panel += kV * kLanes;
   }
-#pragma GCC unroll 2
-  for (int v = 0; v < kV; ++v) {
-    const Int first = column + v * kLanes;
-    const Int some = product.columns - first;
-    const V bias = product.bias != nullptr ? load_some(product.bias + first, some) : hn::Zero(d);
-#pragma GCC unroll 16
-    for (int r = 0; r < kR; ++r) {
-      V value = hn::Add(sum[r][v], bias);
-      if (product.residual != nullptr) {
-        const float* const added = product.residual + (row + r) * product.residual_row + first;
-        value = hn::Add(value, load_some(added, some));
-      }
-      store_some(activated(product, value), product.to + (row + r) * product.to_row + first, some);
-    }
+  switch (product.activation) {
+    case Activation::kClip:
+      finish(product, row, column, sum, Clip{hn::Set(d, product.low), hn::Set(d, product.high)});
+      break;
+    case Activation::kGelu:
+      finish(product, row, column, sum, Gelu());
+      break;
+    default:
+      finish(product, row, column, sum, Nothing());
   }
 }
 
@@ -141,6 +155,8 @@ constexpr Cut kCut = {kRows, kVectors* kLanes, multiply_panel};
 
 const Cut* target_cut() { return &kCut; }
 
+const char* own_name() { return hwy::TargetName(HWY_TARGET); }
+
 }  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace harness::kernels::products
@@ -150,8 +166,10 @@ HWY_AFTER_NAMESPACE();
 namespace harness::kernels::products {
 
 HWY_EXPORT(target_cut);
+HWY_EXPORT(own_name);
 
 const Cut& cut() { return *HWY_DYNAMIC_DISPATCH(target_cut)(); }
+const char* target_name() { return HWY_DYNAMIC_DISPATCH(own_name)(); }
 
 }  // namespace harness::kernels::products
 #endif

@@ -17,5 +17,7 @@ struct Cut {
 
 /// Of the best instruction set here.
 const Cut& cut();
+/// "AVX3".
+const char* target_name();
 
 }  // namespace harness::kernels::products

@@ -14,8 +14,8 @@ namespace harness::kernels {
 namespace {
 
 /// What a pass stands in: a recorded step, whose weights are prepared elsewhere and whose ReLU
-/// masks its gradients, or nothing, where it prepares the weights each time.
-enum class Around { kStep, kNothing };
+/// masks its gradients, or what a candidate is timed for.
+enum class Around { kStep, kTraining, kInference };
 
 class OwnConvolutionReplay final : public Replay {
  public:
@@ -36,6 +36,7 @@ class OwnConvolutionReplay final : public Replay {
   }
 
   void chill() override {
+    if (around_ == Around::kInference && input_.defined()) return;
     const ConvolutionShape& s = convolution_->shape();
     const auto activation = [&](std::int64_t channels, std::int64_t height, std::int64_t width) {
       const std::int64_t count = s.batch * channels * height * width;
@@ -49,7 +50,7 @@ class OwnConvolutionReplay final : public Replay {
   }
 
   void run() override {
-    if (around_ == Around::kNothing) weights_.weight.unsafeGetTensorImpl()->bump_version();
+    if (around_ == Around::kTraining) weights_.weight.unsafeGetTensorImpl()->bump_version();
     switch (pass_) {
       case ConvolutionPass::kForward:
         convolution_->forward(input_, weights_, bias_, {});
@@ -130,11 +131,11 @@ std::unique_ptr<Replay> make_own_convolution_replay(const PrimitiveForm& form, i
 
 std::unique_ptr<Replay> make_candidate_replay(const std::string& kernel,
                                               const ConvolutionShape& shape, ConvolutionPass pass,
-                                              ReplayMemory& memory) {
+                                              CandidateUse use, ReplayMemory& memory) {
   std::unique_ptr<ConvolutionKernel> convolution = convolution_kernel(kernel).make(shape, {pass});
   if (!convolution) throw std::invalid_argument(kernel + " cannot compute it here");
-  return std::make_unique<OwnConvolutionReplay>(std::move(convolution), pass, Around::kNothing,
-                                                memory);
+  const Around around = use == CandidateUse::kTraining ? Around::kTraining : Around::kInference;
+  return std::make_unique<OwnConvolutionReplay>(std::move(convolution), pass, around, memory);
 }
 
 }  // namespace harness::kernels

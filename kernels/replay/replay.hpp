@@ -80,10 +80,16 @@ std::unique_ptr<Replay> make_onednn_replay(const PrimitiveForm& form, ReplayMemo
 std::unique_ptr<Replay> make_own_convolution_replay(const PrimitiveForm& form, int threads,
                                                     ReplayMemory& memory);
 
-/// By the kernel of that name, for comparison with others: it prepares weights at each run, as
-/// behind an optimiser's step. Throws std::invalid_argument where it cannot compute the shape.
+/// What a candidate is timed for.
+enum class CandidateUse {
+  kTraining,  ///< prepares weights at each run, as behind an optimiser's step
+  kInference  ///< weights are prepared once, and the layer before has just written what it reads
+};
+
+/// By the kernel of that name, for comparison with others. Throws std::invalid_argument where it
+/// cannot compute the shape.
 std::unique_ptr<Replay> make_candidate_replay(const std::string& kernel,
                                               const ConvolutionShape& shape, ConvolutionPass pass,
-                                              ReplayMemory& memory);
+                                              CandidateUse use, ReplayMemory& memory);
 
 }  // namespace harness::kernels

@@ -29,6 +29,7 @@ class Inference : public TorchWorkload, public Steps, public Answers {
   virtual Quality score(const at::Tensor& answers) const = 0;
 
  private:
+  bool keeps_weights() const final { return true; }
   Samples next_query();
 
   Samples queue_{};  ///< of the samples in memory, each once

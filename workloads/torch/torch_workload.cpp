@@ -46,7 +46,9 @@ std::unique_ptr<Replayer> TorchWorkload::replayer(const WorkloadContext& context
 }
 
 std::unique_ptr<KernelCandidates> TorchWorkload::candidates(const ReplaySizes& sizes) {
-  return make_candidates(sizes);
+  return make_candidates(
+      keeps_weights() ? kernels::CandidateUse::kInference : kernels::CandidateUse::kTraining,
+      sizes);
 }
 
 Check relative_error(const std::string& name, const at::Tensor& actual, const at::Tensor& expected,

@@ -23,6 +23,8 @@ class TorchWorkload : public Workload, public Recordable, public Replayable, pub
   virtual void build() = 0;
   /// All facts but the software.
   virtual WorkloadFacts facts_of_model() const = 0;
+  /// Whether its weights stay as they are: what kernels make of them is then made once.
+  virtual bool keeps_weights() const { return false; }
 
   /// Valid from build() on.
   const WorkloadContext& context() const { return *context_; }

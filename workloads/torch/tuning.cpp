@@ -59,7 +59,8 @@ kernels::ConvolutionShape shape_of(const TuningProblem& problem) {
 
 class Candidates final : public KernelCandidates {
  public:
-  explicit Candidates(const ReplaySizes& sizes) : memory_(sizes.cache_bytes, sizes.most_bytes) {}
+  Candidates(kernels::CandidateUse use, const ReplaySizes& sizes)
+      : use_(use), memory_(sizes.cache_bytes, sizes.most_bytes) {}
 
   std::string instruction_set() const override { return kernels::onednn_instruction_set(); }
 
@@ -77,20 +78,22 @@ class Candidates final : public KernelCandidates {
                                              const std::string& kernel) override {
     try {
       return as_prepared(kernels::make_candidate_replay(kernel, shape_of(problem),
-                                                        pass_of(problem.pass), memory_));
+                                                        pass_of(problem.pass), use_, memory_));
     } catch (const std::exception& error) {
       throw Error(kernel + " for " + problem.problem, reason(error));
     }
   }
 
  private:
+  kernels::CandidateUse use_;
   kernels::ReplayMemory memory_;
 };
 
 }  // namespace
 
-std::unique_ptr<KernelCandidates> make_candidates(const ReplaySizes& sizes) {
-  return std::make_unique<Candidates>(sizes);
+std::unique_ptr<KernelCandidates> make_candidates(kernels::CandidateUse use,
+                                                  const ReplaySizes& sizes) {
+  return std::make_unique<Candidates>(use, sizes);
 }
 
 void use_tuning(const TuningTable& table) {

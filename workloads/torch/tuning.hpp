@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "harness/workload/capabilities.hpp"
+#include "kernels/replay/replay.hpp"
 
 namespace harness::workloads {
 
@@ -13,7 +14,8 @@ namespace harness::workloads {
 void use_tuning(const TuningTable& table);
 
 /// For the threads that the process has.
-std::unique_ptr<KernelCandidates> make_candidates(const ReplaySizes& sizes);
+std::unique_ptr<KernelCandidates> make_candidates(kernels::CandidateUse use,
+                                                  const ReplaySizes& sizes);
 
 /// Of all convolutions that ran since the program began.
 std::vector<KernelChoice> kernel_choices();
