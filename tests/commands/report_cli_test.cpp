@@ -297,7 +297,8 @@ TEST_CASE("report writes a page or lines, and says what it left out", "[report][
   const fs::path page = folder / "report.html";
   Outcome outcome = run_harness({"report", (folder / "runs").string(), "-o", page.string()});
   CHECK(outcome.code == 0);
-  CHECK(outcome.out == "report   " + page.string() + " (1 run, 0 ablations, 0 profiles)\n");
+  CHECK(outcome.out ==
+        "report   " + page.string() + " (1 run, 0 ablations, 0 profiles, 0 suites)\n");
   CHECK_THAT(read_file(page, 64 << 20), Catch::StartsWith("<!DOCTYPE html>"));
   outcome = run_harness({"report", run.string()});
   CHECK(outcome.code == 0);
@@ -307,7 +308,8 @@ TEST_CASE("report writes a page or lines, and says what it left out", "[report][
   CHECK(outcome.code == 0);
   CHECK_THAT(outcome.out, Catch::Contains("profile") && Catch::Contains(" % of "));
   outcome = run_harness({"report", profile.string(), "-o", page.string()});
-  CHECK(outcome.out == "report   " + page.string() + " (0 runs, 0 ablations, 1 profile)\n");
+  CHECK(outcome.out ==
+        "report   " + page.string() + " (0 runs, 0 ablations, 1 profile, 0 suites)\n");
   // The same file by two ways, a copy, and what is no result.
   fs::copy_file(run, folder / "runs" / "copy.json");
   std::ofstream(folder / "runs" / "other.json") << "{\"kind\": \"recipe\"}\n";
