@@ -16,6 +16,7 @@
 #include "harness/base/text.hpp"
 #include "harness/scenario/loadgen/audit.hpp"
 #include "harness/scenario/loadgen/driver.hpp"
+#include "harness/scenario/loadgen/latencies.hpp"
 #include "harness/scenario/loadgen/log_reader.hpp"
 #include "harness/scenario/loadgen/rate_search.hpp"
 
@@ -24,8 +25,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A metric holds this many samples at most; the samples file and the histogram have them all.
-constexpr std::size_t kMostSamples = 100'000;
 // LoadGen makes its queries beforehand, for twice as long as it is told that they take. What gets
 // faster than that runs out of them, so it is told less.
 constexpr double kOptimism = 0.5;
@@ -35,59 +34,9 @@ constexpr double kClockDrift = 1e-3;
 // A server that has more unanswered queries than come in this time will not catch up.
 constexpr double kMostWaitingSeconds = 20;
 
+constexpr const char* kTimed = "performance";  // the folder of the test that counts
+
 using Samples = SystemUnderTest::Samples;
-
-/// What is kept of the timed queries.
-class Latencies {
- public:
-  explicit Latencies(bool offline)
-      : what_(offline ? standard_metric("time.batch",
-                                        "wall time of the samples that were answered "
-                                        "together")
-                      : standard_metric("latency.query",
-                                        "from when a query was to come until its "
-                                        "answer")) {}
-
-  void add(std::int64_t step, bool warmup, double seconds) {
-    if (!warmup) histogram_.add(seconds);
-    all_.push_back({step, warmup, seconds});
-  }
-  const LatencyHistogram& histogram() const { return histogram_; }
-  void forget_timed() {
-    histogram_ = {};
-    std::erase_if(all_, [](const One& one) { return !one.warmup; });
-  }
-
-  /// All samples of the warm-up, and of the others as many as fit, at equal distances.
-  Metric take() {
-    Metric metric = std::move(what_);
-    const auto timed = static_cast<std::size_t>(histogram_.total());
-    const std::size_t distance = (timed + kMostSamples - 1) / kMostSamples;
-    std::size_t i = 0;
-    for (const One& one : all_) {
-      if (!one.warmup && distance > 1 && i++ % distance != 0) continue;
-      Sample sample{one.step, one.warmup, one.seconds, ""};
-      if (!std::isfinite(one.seconds)) sample = {one.step, one.warmup, std::nullopt, "not finite"};
-      metric.samples.push_back(std::move(sample));
-    }
-    if (distance > 1) {
-      metric.warnings.push_back(
-          fmt::format("one sample in {} is here; the samples file and the histogram have all {}",
-                      distance, timed));
-    }
-    return metric;
-  }
-
- private:
-  struct One {
-    std::int64_t step;
-    bool warmup;
-    double seconds;
-  };
-  Metric what_;
-  LatencyHistogram histogram_{};
-  std::vector<One> all_{};
-};
 
 class QueryLoop : public SystemUnderTest {
  public:
@@ -262,13 +211,13 @@ class QueryLoop : public SystemUnderTest {
       if (info_.name == "server") limit_waiting(plan_);
       queries_ = 0;
       timed_ = true;
-      const TestLog log =
-          test(plan_, attempt == 1 ? "performance" : fmt::format("performance-{}", attempt));
+      const TestLog log = test(plan_, kTimed);
       timed_ = false;
       const bool again = !log.valid && !search_.empty() && attempt < kMostTries &&
                          log.number("result_perf_constraints_met") == 0.0;
       if (!again) return report(log);
       search_.push_back({plan_.rate, latency_of(log, plan_), false});
+      fs::rename(options_.logs / kTimed, options_.logs / fmt::format("search-{}", search_.size()));
       forget_timed();
       plan_.rate *= kLess;
     }
@@ -314,7 +263,7 @@ class QueryLoop : public SystemUnderTest {
           clock_.loadgen, clock_.steady));
     }
     record_.loadgen = std::move(report);
-    add_files("performance");
+    add_files(kTimed);
   }
 
   void add_files(const std::string& test) {
