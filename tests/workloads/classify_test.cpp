@@ -8,15 +8,13 @@
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "harness/base/json_reader.hpp"
-#include "tests/support/process.hpp"
 #include "tests/support/profile_of_null.hpp"
-#include "tests/support/temporary_folder.hpp"
+#include "tests/support/task_runs.hpp"
 #include "workloads/classify/mobilenet_v2.hpp"
 #include "workloads/classify/pictures.hpp"
 #include "workloads/data/fashion_mnist.hpp"
@@ -56,14 +54,6 @@ at::Tensor answers(const char* implementation, std::int64_t count, std::int64_t 
   return at::cat(all);
 }
 
-Outcome classify(const fs::path& out, const std::vector<std::string>& more,
-                 const std::vector<std::string>& environment = {}) {
-  std::vector<std::string> arguments{"run",       "--workload", "classify", "--steps",   "4",
-                                     "--threads", "1",          "--out",    out.string()};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return run_harness(arguments, environment);
-}
-
 }  // namespace
 
 TEST_CASE("classify answers as PyTorch's modules do", "[classify]") {
@@ -92,7 +82,7 @@ TEST_CASE("classify is right about as many pictures as PyTorch, in fp32 to the p
           "[classify][long]") {
   const TemporaryFolder folder;
   const std::string precision = GENERATE("fp32", "bf16");
-  const Outcome outcome = classify(folder.path(), {"--precision", precision});
+  const Outcome outcome = run_task("classify", folder.path(), {"--precision", precision});
   INFO(outcome.err);
   REQUIRE(outcome.code == 0);
   const fs::path file = only_file(folder.path(), ".json");
@@ -106,14 +96,5 @@ TEST_CASE("classify is right about as many pictures as PyTorch, in fp32 to the p
 }
 
 TEST_CASE("weights that are missing or others are refused with the way to get them", "[classify]") {
-  const TemporaryFolder folder;
-  const std::string assets = "HARNESS_ASSETS=" + (folder / "assets").string();
-  const Outcome missing = classify(folder / "out", {}, {assets});
-  CHECK(missing.code == 1);
-  CHECK_THAT(missing.err, Catch::Contains("./quickstart assets"));
-  fs::create_directory(folder / "assets");
-  std::ofstream(folder / "assets" / kWeights) << "no weights";
-  const Outcome others = classify(folder / "out", {}, {assets});
-  CHECK(others.code == 1);
-  CHECK_THAT(others.err, Catch::Contains("SHA-256"));
+  check_refused_asset("classify", kWeights, assets_folder(kHome));
 }
