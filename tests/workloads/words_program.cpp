@@ -3,6 +3,7 @@
 #include <exception>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string>
 
 #include "tests/support/hexadecimal.hpp"
