@@ -38,7 +38,9 @@ std::string differing_answers(const std::filesystem::path& audit,
   std::int64_t different = 0;
   for (const json& entry : logged) {
     const auto known = expected.find(entry.at("qsl_idx").get<std::int64_t>());
-    if (known == expected.end() || known->second != entry.at("data")) ++different;
+    if (known == expected.end() || known->second != entry.at("data").get<std::string>()) {
+      ++different;
+    }
   }
   if (different == 0) return {};
   return fmt::format(
