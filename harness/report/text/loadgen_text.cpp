@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <string>
+#include <vector>
 
 #include "harness/base/text.hpp"
 
@@ -35,14 +37,16 @@ std::string loadgen_text(const Result& result) {
   if (!result.loadgen) return {};
   const LoadGenReport& report = *result.loadgen;
   const bool offline = result.rules.scenario == "offline";
-  std::string text = wrap(
-      fmt::format("{:<26} {:>16}  {}: {} in {}{}", "LoadGen: " + printable(report.figure.tag, 17),
-                  format_quantity(report.figure.value, printable(report.figure.unit, 16)),
-                  report.valid ? "valid" : "INVALID",
-                  offline ? format_count(report.queries, "sample")
-                          : fmt::format("{} queries", report.queries),
-                  format_quantity(report.seconds, "s"), searched_text(report)),
-      kColumns, 45) + "\n";
+  std::string text =
+      wrap(fmt::format("{:<26} {:>16}  {}: {} in {}{}",
+                       "LoadGen: " + printable(report.figure.tag, 17),
+                       format_quantity(report.figure.value, printable(report.figure.unit, 16)),
+                       report.valid ? "valid" : "INVALID",
+                       offline ? format_count(report.queries, "sample")
+                               : fmt::format("{} queries", report.queries),
+                       format_quantity(report.seconds, "s"), searched_text(report)),
+           kColumns, 45) +
+      "\n";
   // Of offline they say when in the test samples were done.
   if (!offline) text += fmt::format("{:<26} {}\n", "latency of a query", percentiles_text(report));
   return text;
