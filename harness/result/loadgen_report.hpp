@@ -57,8 +57,8 @@ struct FileHash {
 };
 
 struct LoadGenReport {
-  std::string version{};         ///< as its log has it
-  std::string sources_sha256{};  ///< of what it was built of
+  std::string version{};               ///< as its log has it
+  std::string sources_sha256{};        ///< of what it was built of
   std::string audit{};                 ///< TEST01 or TEST04; empty: none
   std::int64_t queries = 0;            ///< answered; of the offline scenario its samples
   double seconds = 0;                  ///< from the first query's time until the last one's end

@@ -106,8 +106,8 @@ TEST_CASE("a run follows a table, names it by its hash, and says what it took", 
 
 TEST_CASE("a profile holds the kernels that a table chose, as a run does", "[tuning][profile]") {
   const Tuned tuned;
-  const Outcome profiled = run_added({"profile", "--rules", kRules, "--tuning", tuned.table(),
-                                      "--out", tuned.file("profile")});
+  const Outcome profiled = run_added(
+      {"profile", "--rules", kRules, "--tuning", tuned.table(), "--out", tuned.file("profile")});
   INFO(profiled.err);
   REQUIRE(profiled.code == 0);
   const fs::path file = only_file(tuned.file("profile"), ".json");

@@ -83,8 +83,9 @@ TEST_CASE("conv-blocks times each pass of each block and checks it in double pre
   }
 }
 
-TEST_CASE("a profile of conv-blocks names the kernels that ran, and can be projected and advised on",
-          "[conv-blocks][profile]") {
+TEST_CASE(
+    "a profile of conv-blocks names the kernels that ran, and can be projected and advised on",
+    "[conv-blocks][profile]") {
   const TemporaryFolder folder;
   const Outcome profiled = measure(folder, {"--steps", "2"}, kShapes, "profile");
   INFO(profiled.err);
