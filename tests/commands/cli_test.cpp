@@ -11,9 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 #include <sstream>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include "harness/base/files.hpp"
 #include "tests/support/files_of_runs.hpp"
@@ -69,10 +67,8 @@ TEST_CASE("help, version and list answer", "[cli]") {
   CHECK(list["workloads"][0].contains("settings"));
   CHECK(list["workloads"][0]["tiers"].contains("quick"));
   CHECK(list["workloads"][0]["defaults"].contains("kernels"));
-  std::vector<std::string> scenarios;
-  for (const json& scenario : list["scenarios"]) scenarios.push_back(scenario["name"]);
-  CHECK(scenarios == std::vector<std::string>{"epochs", "multi-stream", "offline", "server",
-                                              "single-stream", "steps"});
+  REQUIRE(list["scenarios"].size() == 6);
+  CHECK(list["scenarios"].back()["name"] == "steps");
   CHECK(list["scenarios"].back()["unit"] == "step");
   CHECK_THAT(text, Catch::Contains("\nsteps\n    a number of steps, each timed on its own\n"));
 }
