@@ -76,7 +76,8 @@ json to_json(const WorkloadInfo& info, const Rules& rules) {
           {"summary", info.summary},
           {"variants", rules.ablation ? json(names_of(rules.ablation->variants)) : json::array()},
           {"offers", info.offers},
-          {"takes_data", info.uses_data},
+          {"takes_data", !info.data_folder.empty()},
+          {"data", info.data_folder},
           {"settings", settings},
           {"operators", names_of(info.operators)},
           {"rules", {{"file", rules.file}, {"version", rules.version}, {"sha256", rules.sha256}}},
@@ -128,7 +129,7 @@ void print_workload(const WorkloadInfo& info, const Rules& rules) {
   for (const auto& [setting, values] : info.offers) {
     print_row("--" + setting, 18, join(values, "|") + fallback(setting));
   }
-  if (info.uses_data) print_row("--data DIR", 18, "pictures in COCO format");
+  if (!info.data_folder.empty()) print_row("--data DIR", 18, info.data_folder);
   if (!info.operators.empty()) {
     print_row("--kernels", 18, "of " + join(names_of(info.operators), ", ") + fallback("kernels"));
   }

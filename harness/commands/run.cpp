@@ -15,6 +15,7 @@
 #include "harness/measure/run_series.hpp"
 #include "harness/measure/series.hpp"
 #include "harness/measure/series_state.hpp"
+#include "harness/measure/set_up_search.hpp"
 #include "harness/plan/plan.hpp"
 #include "harness/report/text/series_summary.hpp"
 #include "harness/result/result_folder.hpp"
@@ -28,6 +29,7 @@ namespace fs = std::filesystem;
 ExitCode measure_alone(const RunInvocation& invocation, RunPlan& plan,
                        const SeriesPosition& position, const fs::path& out) {
   MeasureTask task{position, out, "", invocation.command_line, {}, {}, inherited_campaign()};
+  task.set_up = choose_set_up(plan, out, position.series_id, task.campaign);
   return run_once(plan, std::move(task), [&](const Result& result, const fs::path& file) {
     return deliver(result, file.string() + ".json", file.string() + ".jsonl", invocation.strict,
                    invocation.format);

@@ -31,12 +31,6 @@ namespace {
 
 using nlohmann::json;
 
-std::optional<double> median_step(const Result& result) {
-  const Metric* steps = find_metric(result.metrics, "time.step");
-  if (steps == nullptr || !steps->summary.median) return std::nullopt;
-  return steps->summary.median->center;
-}
-
 Memory report_memory(const RunRecord& record) {
   Memory memory;
   memory.peak_bytes = record.peak_memory_bytes;
@@ -265,6 +259,7 @@ Result measure(RunPlan& plan, const MeasureTask& task) {
   result.training = record.training;
   result.loadgen = record.loadgen;
   if (result.loadgen) {
+    result.loadgen->set_up = task.set_up;
     result.loadgen->files.push_back({task.stem + ".jsonl", samples->written().sha256});
   }
   const WorkloadFacts facts = workload->facts();
@@ -281,7 +276,7 @@ Result measure(RunPlan& plan, const MeasureTask& task) {
   result.system["software"] = facts.software;
   result.memory = report_memory(record);
   if (facts.cost) {
-    result.cost = report_cost(*facts.cost, median_step(result), result.peaks);
+    result.cost = report_cost(*facts.cost, step_seconds(result), result.peaks);
     result.cost->work_done = work_done(facts.choices);
   }
   if (record.quality)

@@ -27,6 +27,7 @@ struct MeasureTask {
   StepOrders* orders = nullptr;
   /// Not null: every other step is recorded, and quality is not evaluated; goes there.
   Recording* recording = nullptr;
+  std::optional<SetUpTrials> set_up{};  ///< that the plan's threads and batch size are by
 };
 
 /// Throws Error when this machine has less memory than the workload needs by its own estimate.

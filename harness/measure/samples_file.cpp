@@ -58,6 +58,10 @@ void SamplesFile::step(const StepRecord& record) {
   sampled_ = true;
 }
 
+void SamplesFile::dropped(std::int64_t first, const std::string& why) {
+  append({{"event", "dropped"}, {"first", first}, {"why", why}});
+}
+
 void SamplesFile::add(const json& line) {
   append(line);
   sampled_ = true;

@@ -23,6 +23,7 @@ class SamplesFile : public Observer {
   SamplesFile& operator=(const SamplesFile&) = delete;
 
   void step(const StepRecord& record) override;
+  void dropped(std::int64_t first, const std::string& why) override;
   void evaluated(const Quality& quality, const EvaluationPoint& at) override;
   void resumed(const Resumption& where) override;
   void finished() override;

@@ -63,8 +63,10 @@ void choose_target(RunPlan& plan) {
     throw Error("--quality-target", "workload '" + name + "' has no quality target");
   }
   const QualityRule& rule = *plan.rules.quality;
-  plan.quality_target = target.is_null() ? rule.target : target.get<double>();
   plan.context.quality_metric = rule.metric;
+  // A share of what fp32 reaches is one on the data that it was frozen for.
+  if (rule.fp32 && target.is_null() && !plan.asked("data").is_null()) return;
+  plan.quality_target = target.is_null() ? rule.target : target.get<double>();
   const std::string trouble = target_misfit(rule, *plan.quality_target);
   if (!trouble.empty()) {
     throw Error(fmt::format("--quality-target {}", *plan.quality_target), trouble);

@@ -231,14 +231,16 @@ const RegisterSettings registered({
      .repeat = [](const Result& result) { return json(result.seeds.run); }},
     {.name = "data",
      .part = kExempt,  // known by its hash
-     .summary = "COCO-format folder instead of the default data",
+     .summary =
+         "this folder in place of the default data; 'harness list NAME' says what it has to hold",
      .value_name = "DIR",
      .choose =
          [](RunPlan& plan, const Setting&) {
            const json asked = plan.effective["data"] = plan.asked("data");
            if (asked.is_null()) return;
            const WorkloadInfo& info = plan.workload->info;
-           if (!info.uses_data) throw Error("--data", "workload '" + info.name + "' takes no data");
+           if (info.data_folder.empty())
+             throw Error("--data", "workload '" + info.name + "' takes no data");
            plan.context.data_dir = asked.get<std::string>();
          }},
     {.name = "set",

@@ -27,7 +27,8 @@ class Finder {
     check_times(result_, problems_);
     check_peaks(result_.peaks, problems_);
     if (result_.quality) quality(*result_.quality);
-    if (result_.cost) check_cost(*result_.cost, step_seconds(), result_.peaks, "/cost", problems_);
+    if (result_.cost)
+      check_cost(*result_.cost, step_seconds(result_), result_.peaks, "/cost", problems_);
     check_training(result_, problems_);
     check_loadgen(result_, problems_);
     return problems_.take();
@@ -45,12 +46,6 @@ class Finder {
     const Metric* step = find_metric(result_.metrics, kPlainStep);
     if (step == nullptr) return std::nullopt;
     return std::ssize(step->samples);
-  }
-
-  std::optional<double> step_seconds() const {
-    const Metric* step = find_metric(result_.metrics, kPlainStep);
-    if (step == nullptr || !step->summary.median) return std::nullopt;
-    return step->summary.median->center;
   }
 
   const Result& result_;

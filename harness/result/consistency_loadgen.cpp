@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <utility>
 
 #include "harness/base/text.hpp"
 
@@ -22,6 +23,7 @@ class Checker {
                      "empty, although the run is invalid");
     figure();
     histogram();
+    set_up();
     for (std::size_t i = 1; i < report_.percentiles.size(); ++i) {
       const LatencyPercentile& before = report_.percentiles[i - 1];
       const LatencyPercentile& here = report_.percentiles[i];
@@ -31,6 +33,19 @@ class Checker {
   }
 
  private:
+  /// What was taken is what the trials say.
+  void set_up() {
+    if (!report_.set_up) return;
+    const SetUpTrial& best = best_set_up(report_.set_up->trials);
+    const nlohmann::json& effective = result_.settings.effective;
+    for (const auto& [name, value] :
+         {std::pair("threads", best.threads), std::pair("batch_size", best.batch_size)}) {
+      problems_.expect(effective.value(name, nlohmann::json()) == value,
+                       fmt::format("/settings/effective/{}", name),
+                       fmt::format("not the {} that the trials in /loadgen/set_up give", value));
+    }
+  }
+
   /// It is a number of LoadGen's log.
   void figure() {
     const FigureOfScenario* known = figure_of_scenario(result_.rules.scenario);

@@ -53,6 +53,7 @@ json loadgen_json(const LoadGenReport& report) {
   object["percentiles"] = list_json(report.percentiles, kPercentile);
   object["histogram"] = histogram_json(report.histogram);
   if (!report.search.empty()) object["search"] = list_json(report.search, kProbe);
+  if (report.set_up) object["set_up"] = set_up_json(*report.set_up);
   object["files"] = list_json(report.files, kFile);
   return object;
 }
@@ -69,6 +70,7 @@ LoadGenReport loadgen_from(const json& object) {
   if (object.contains("search")) {
     report.search = list_from<ServerProbe>(object.at("search"), kProbe);
   }
+  if (object.contains("set_up")) report.set_up = set_up_from(object.at("set_up"));
   report.files = list_from<FileHash>(object.at("files"), kFile);
   return report;
 }

@@ -5,9 +5,12 @@
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "harness/result/set_up_trials.hpp"
 
 namespace harness {
 
@@ -70,9 +73,10 @@ struct LoadGenReport {
   std::map<std::string, double> log{};
   nlohmann::json requested = nlohmann::json::object();  ///< settings by LoadGen's names
   nlohmann::json effective = nlohmann::json::object();
-  LatencyHistogram histogram{};       ///< of queries; of offline, of batches
-  std::vector<ServerProbe> search{};  ///< for the highest valid rate, in order
-  std::vector<FileHash> files{};      ///< its logs, and the samples file with every latency
+  LatencyHistogram histogram{};         ///< of queries; of offline, of batches
+  std::vector<ServerProbe> search{};    ///< for the highest valid rate, in order
+  std::optional<SetUpTrials> set_up{};  ///< where threads or batch size were chosen by measuring
+  std::vector<FileHash> files{};        ///< its logs, and the samples file with every latency
 };
 
 /// Tag, unit and place in LoadGen's log of what a scenario is for.

@@ -1,5 +1,6 @@
 #include "harness/result/result_json.hpp"
 
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <utility>
@@ -127,13 +128,24 @@ Result read_document(const json& document) {
   result.metrics = list_from<Metric>(document.at("metrics"), metric_from_json);
   result.memory = memory_from(document.at("memory"));
   if (!document.at("cost").is_null()) result.cost = cost_from(document.at("cost"));
-  if (!document.at("quality").is_null()) result.quality = quality_from(document.at("quality"));
+  if (!document.at("quality").is_null()) {
+    result.quality = quality_from(document.at("quality"));
+    const json none = json::object();
+    document.at("quality").value("details", none).get_to(result.quality->quality.details);
+  }
   if (document.contains("training")) result.training = training_from(document.at("training"));
   if (document.contains("loadgen")) result.loadgen = loadgen_from(document.at("loadgen"));
   if (result.rules.scenario.empty()) {
     result.rules.scenario = default_scenario(result.training.has_value());
   }
   return result;
+}
+
+/// Those that are numbers; where there are none, nothing.
+void put_details(json& quality, const std::map<std::string, double>& details) {
+  for (const auto& [name, value] : details) {
+    if (std::isfinite(value)) quality["details"][name] = value;
+  }
 }
 
 }  // namespace
@@ -172,6 +184,7 @@ json to_json(const Result& result) {
   document["memory"] = memory_json(result.memory);
   put(document, "cost", result.cost, "no cost was computed", cost_json);
   put(document, "quality", result.quality, "quality was not evaluated", quality_json);
+  if (result.quality) put_details(document["quality"], result.quality->quality.details);
   if (result.training) document["training"] = training_json(*result.training);
   if (result.loadgen) document["loadgen"] = loadgen_json(*result.loadgen);
   clean_for_result(document);

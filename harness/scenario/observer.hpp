@@ -52,6 +52,8 @@ class Observer {
                         std::int64_t /*total*/) {}
   virtual void length(const RunLength& /*length*/) {}
   virtual void step(const StepRecord& /*record*/) {}
+  /// The steps from `first` on do not count: what they were is measured again, under their numbers.
+  virtual void dropped(std::int64_t /*first*/, const std::string& /*why*/) {}
   virtual void evaluated(const Quality& /*quality*/, const EvaluationPoint& /*at*/) {}
   virtual void finished() {}
 

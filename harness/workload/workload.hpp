@@ -49,7 +49,7 @@ struct WorkloadInfo {
   std::vector<SettingInfo> settings{};
   std::vector<OperatorInfo> operators{};
   std::vector<std::string> golden_formats{};  ///< values of "format" that verify() understands
-  bool uses_data = false;                     ///< takes `--data DIR`
+  std::string data_folder{};                  ///< what `--data DIR` has to hold; empty: takes none
 };
 
 /// Where the time of a step goes. The workload marks, the instrument times.

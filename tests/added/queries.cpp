@@ -34,7 +34,8 @@ class StubQueries : public Workload, public Steps, public Answers {
     }
     if (answered_ >= number("breaks-after")) throw std::runtime_error("the stub broke");
     answered_ += std::ssize(samples);
-    std::this_thread::sleep_for(std::chrono::microseconds(number("query-us")) * samples.size());
+    std::this_thread::sleep_for(std::chrono::microseconds(number("query-us")) * samples.size() +
+                                std::chrono::microseconds(number("overhead-us")));
     return rows;
   }
   Quality score_answers(const std::vector<float>& rows) const override {
@@ -75,6 +76,7 @@ WorkloadInfo info() {
           .offers = {{"precision", {"fp32"}}, {"allocator", {"system"}}},
           .settings = {{"samples", "50", "in the evaluation set"},
                        {"query-us", "200", "that a sample takes, microseconds"},
+                       {"overhead-us", "0", "that a query takes beside, microseconds"},
                        {"wrong", "0", "samples with a wrong answer"},
                        {"fickle", "0", "1: answers differ from one time to the next"},
                        {"breaks-after", "1000000000", "answers"}}};

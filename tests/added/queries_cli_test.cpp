@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -87,11 +88,13 @@ TEST_CASE("a run by LoadGen holds what LoadGen's own log says", "[queries]") {
   for (const json& file : report.at("files")) {
     CHECK(sha256_of_file(folder.path() / file.at("file").get<std::string>()) == file.at("sha256"));
   }
-  // Both clocks agree about the latencies: ours is read just before LoadGen's.
+  // Both clocks agree about the latencies: ours is read just before LoadGen's. How long before is a
+  // matter of the build.
   if (std::string(one.scenario) == "single-stream") {
     const double ours = result.at("/metrics/0/summary/median"_json_pointer).at("center");
     const double theirs = logged(folder.path(), "result_50.00_percentile_latency_ns");
-    CHECK(ours == Approx(theirs * 1e-9).epsilon(0.02));
+    CHECK(ours <= theirs * 1e-9 * (1 + 1e-9));
+    CHECK(ours > theirs * 1e-9 / 2);
   }
   CHECK(run_added({"validate", only_file(folder.path(), ".json").string()}).code == 0);
 }
@@ -209,6 +212,85 @@ TEST_CASE("compliance tests pass where answers and speed stay, and tell where th
   const std::string log = read_file(
       only_file(folder / "same", ".loadgen") / "audit" / "mlperf_log_detail.txt", 1 << 24);
   CHECK(log.find("\"effective_performance_issue_same\", \"value\": true") != std::string::npos);
+}
+
+TEST_CASE("threads and batch size are chosen by measuring, once for a series", "[queries]") {
+  if (without_loadgen()) return;
+  const TemporaryFolder folder;
+  json rules = read_json(kRules);
+  json& offline = rules["tiers"]["quick"]["scenarios"]["offline"];
+  offline.update({{"search_seconds", 5}, {"any_batch_size", true}});
+  const std::string file = (folder / "rules.json").string();
+  std::ofstream(file) << rules;
+  const auto run = [&](const fs::path& out, const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"run",   "--rules",    file,    "--scenario",      "offline",
+                                       "--out", out.string(), "--set", "overhead-us=5000"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome outcome = run_added(arguments);
+    INFO(outcome.err);
+    REQUIRE(outcome.code == 0);
+    return outcome;
+  };
+
+  // A query takes 5 ms beside its samples, so the largest batch is the fastest: 16 of 50 samples.
+  CHECK_THAT(run(folder / "series", {"--runs", "2"}).out, Catch::Contains("batches of 16"));
+  std::map<std::int64_t, json> by_index;
+  for (const fs::path& path : files_ending(folder / "series", ".json")) {
+    const json result = read_json(path);
+    by_index[result["identity"]["run_index"]] = result;
+    CHECK(result["settings"]["effective"]["batch_size"] == 16);
+    CHECK(result["workload"]["departures"].empty() == false);  // --rules alone
+    CHECK(result["workload"]["departures"].size() == 1);
+    CHECK(run_added({"validate", path.string()}).code == 0);
+  }
+  REQUIRE(by_index.size() == 2);
+  const json& first = by_index[1]["loadgen"]["set_up"];
+  CHECK(first["trials"][0]["batch_size"] == 8);  // the usual one
+  CHECK(first["trials"].size() >= 4);
+  CHECK_FALSE(first.contains("from"));
+  CHECK(by_index[2]["loadgen"]["set_up"]["from"] == by_index[1]["identity"]["uuid"]);
+  CHECK(by_index[2]["loadgen"]["set_up"]["trials"] == first["trials"]);
+  CHECK(by_index[2]["settings"]["effective"]["threads"] ==
+        by_index[1]["settings"]["effective"]["threads"]);
+
+  // A file that took another one than its trials say.
+  json forged = by_index[1];
+  forged["loadgen"]["set_up"]["trials"][0]["samples_per_second"] = 1e9;
+  const fs::path lie = folder / "forged.json";
+  std::ofstream(lie) << forged;
+  const Outcome refused = run_added({"validate", lie.string()});
+  CHECK(refused.code == 3);
+  CHECK_THAT(refused.out, Catch::Contains("/settings/effective/batch_size"));
+
+  // What was asked for is not searched.
+  run(folder / "asked", {"--threads", "1", "--batch-size", "4"});
+  const json asked = result_in(folder / "asked");
+  CHECK_FALSE(asked["loadgen"].contains("set_up"));
+  CHECK(asked["settings"]["effective"]["batch_size"] == 4);
+}
+
+TEST_CASE("Ctrl-C while threads and batch size are chosen ends the run at once", "[queries]") {
+  if (without_loadgen()) return;
+  const TemporaryFolder folder;
+  json rules = read_json(kRules);
+  rules["tiers"]["quick"]["scenarios"]["offline"].update(
+      {{"search_seconds", 600}, {"any_batch_size", true}});
+  const std::string file = (folder / "rules.json").string();
+  std::ofstream(file) << rules;
+  const fs::path program = fs::path(harness_program()).parent_path() / "harness_added";
+  Process process({"run", "--rules", file, "--scenario", "offline", "--out",
+                   (folder / "out").string(), "--set", "query-us=200000"},
+                  {}, {}, program.string());
+  const std::string children = "/proc/" + std::to_string(process.id()) + "/task/" +
+                               std::to_string(process.id()) + "/children";
+  wait_until([&] {
+    pid_t child = 0;
+    return static_cast<bool>(std::ifstream(children) >> child);
+  });
+  process.signal(SIGINT);
+  const Outcome outcome = process.wait();
+  CHECK(outcome.code == 2);
+  CHECK(files_ending(folder / "out", ".json").empty());
 }
 
 TEST_CASE("what answers no queries is refused by name", "[queries]") {

@@ -14,6 +14,7 @@ void fuzz_rules(std::string_view bytes);        ///< a workload's rules, and jud
 void fuzz_coco_json(std::string_view bytes);    ///< annotations in COCO's format
 void fuzz_weights(std::string_view bytes);      ///< a file of torch.save()
 void fuzz_safetensors(std::string_view bytes);  ///< weights or a saved state
+void fuzz_words(std::string_view bytes);        ///< a text, for the tasks of language
 void fuzz_mllog(std::string_view bytes);        ///< a training log, and judging it
 
 /// What must hold of any input.

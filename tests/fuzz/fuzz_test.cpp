@@ -13,9 +13,13 @@ namespace {
 
 const std::map<std::string, std::function<void(std::string_view)>>& targets() {
   static const std::map<std::string, std::function<void(std::string_view)>> table = {
-      {"result", fuzz_result},           {"rules", fuzz_rules},
-      {"coco_json", fuzz_coco_json},     {"weights", fuzz_weights},
-      {"safetensors", fuzz_safetensors}, {"mllog", fuzz_mllog}};
+      {"result", fuzz_result},
+      {"rules", fuzz_rules},
+      {"coco_json", fuzz_coco_json},
+      {"weights", fuzz_weights},
+      {"safetensors", fuzz_safetensors},
+      {"mllog", fuzz_mllog},
+      {"words", fuzz_words}};
   return table;
 }
 

@@ -88,6 +88,9 @@ inline std::map<std::string, std::vector<std::string>> fuzz_seeds() {
 "bbox": [-5, 0, 1000, null], "iscrowd": true}],
 "categories": [{"id": 1, "name": "cat"}, {"id": 3, "name": "d\u00f6g"}]})",
       R"({"categories": [], "info": {"deep": [[{}]]}, "annotations": [], "images": []})"};
+  seeds["words"] = {"A plain text, with a comma.",
+                    "Na\xc3\xafve \xe6\x9d\xb1\xe4\xba\xac e\xcc\x81\xcc\xa3",
+                    "ab abc\x01 [SEP] \xf0\x9f\x99\x82\xe2\x80\x8d \xff\xfe\xed\xa0\x80 \xc4\xb0"};
   seeds["weights"] = weights_seeds();
   seeds["safetensors"] = safetensors_seeds();
   const auto line = [](const std::string& key, const std::string& value, int ms) {

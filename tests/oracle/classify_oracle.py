@@ -7,6 +7,12 @@
 PYTHON has PyTorch (quickstart's is .venv/bin/python). The head is a ridge regression in double precision on the
 features of the first 10,000 training pictures; an existing one is used as it is. It prints the share of the 10,000
 test pictures that are taken for what they are.
+
+    PYTHON tests/oracle/classify_oracle.py --weights ... --folder DIR                           a folder for each class
+    PYTHON tests/oracle/classify_oracle.py --photograph-golden FILE                             how pictures are scaled
+
+These two need Pillow, which scales as torchvision does: the shorter side to 256, then the middle of 224. The first
+prints the shares of DIR's pictures whose class is the first, or among the first five, by the network's own head.
 """
 import argparse
 import gzip
@@ -19,6 +25,8 @@ import torch
 from torch import nn
 
 SIDE, CLASSES, FITTED, RIDGE = 96, 10, 10_000, 100.0
+MEAN = torch.tensor([0.485, 0.456, 0.406]).view(1, 3, 1, 1)
+DEVIATION = torch.tensor([0.229, 0.224, 0.225]).view(1, 3, 1, 1)
 FOLDER = Path(os.environ.get("HARNESS_FASHION_MNIST") or "/usr/share/datasets/fashion-mnist")
 
 
@@ -74,9 +82,48 @@ def split(prefix):
 
 def prepared(pictures):
     large = nn.functional.interpolate(pictures.float() / 255, size=(SIDE, SIDE), mode="bilinear", align_corners=False)
-    mean = torch.tensor([0.485, 0.456, 0.406]).view(1, 3, 1, 1)
-    deviation = torch.tensor([0.229, 0.224, 0.225]).view(1, 3, 1, 1)
-    return (large.expand(-1, 3, -1, -1) - mean) / deviation
+    return (large.expand(-1, 3, -1, -1) - MEAN) / DEVIATION
+
+
+def photograph(image):
+    """What torchvision's evaluation makes of a picture, from 0 to 1."""
+    from PIL import Image
+    width, height = image.size
+    shorter = min(width, height)
+    image = image.convert("RGB").resize((256 * width // shorter, 256 * height // shorter), Image.BILINEAR)
+    left, top = (round((side - 224) / 2) for side in image.size)
+    content = bytearray(image.crop((left, top, left + 224, top + 224)).tobytes())
+    return torch.frombuffer(content, dtype=torch.uint8).view(224, 224, 3).permute(2, 0, 1)[None].float() / 255
+
+
+def classify_folder(folder, state):
+    from PIL import Image
+    model = MobileNetV2()
+    model.load_state_dict({name: value for name, value in state.items() if not name.startswith("classifier.")})
+    model.eval()
+    first = among = count = 0
+    for place in sorted(Path(folder).iterdir()):
+        for file in sorted(place.iterdir()):
+            with torch.inference_mode():
+                own = model((photograph(Image.open(file)) - MEAN) / DEVIATION)
+                best = nn.functional.linear(own, state["classifier.1.weight"], state["classifier.1.bias"]).topk(5)
+            chosen = best.indices[0].tolist()
+            print(f"{place.name}/{file.name} {chosen} {best.values[0][0].item():.5f}")
+            first, among, count = first + (chosen[0] == int(place.name)), among + (int(place.name) in chosen), count + 1
+    print(f"top-1 {first / count:.4f}, top-5 {among / count:.4f} of {count}")
+
+
+def write_photographs(file):
+    """Made-up pictures with much detail, and their scaled middle at every 211th place."""
+    from PIL import Image
+    rows = []
+    for width, height in [(640, 427), (300, 400), (257, 256), (200, 180), (1000, 1000)]:
+        content = bytes((7 * x + 13 * y + 50 * c + x * y // 31) % 256
+                        for y in range(height) for x in range(width) for c in range(3))
+        levels = 255 * photograph(Image.frombytes("RGB", (width, height), content))
+        rows.append({"width": width, "height": height, "levels": levels.flatten()[::211].round().int().tolist()})
+    Path(file).write_text(json.dumps({"format": "photograph-golden/1", "made_by": "tests/oracle/classify_oracle.py",
+                                      "every": 211, "pictures": rows}, separators=(",", ":")) + "\n")
 
 
 def features(model, pictures):
@@ -119,10 +166,18 @@ def read_safetensors(path):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--weights", required=True)
-    parser.add_argument("--head", required=True)
+    parser.add_argument("--weights")
+    parser.add_argument("--head")
     parser.add_argument("--golden")
+    parser.add_argument("--folder")
+    parser.add_argument("--photograph-golden")
     options = parser.parse_args()
+    if options.photograph_golden:
+        return write_photographs(options.photograph_golden)
+    if not options.weights or not (options.head or options.folder):
+        parser.error("--weights and --head, or --weights and --folder")
+    if options.folder:
+        return classify_folder(options.folder, torch.load(options.weights, weights_only=True))
     torch.manual_seed(0)
     model = MobileNetV2()
     state = torch.load(options.weights, weights_only=True)

@@ -156,7 +156,7 @@ def main():
     if options.setup:
         return setup()
     need_tokenizers()
-    vocabulary = Path(options.assets) / "bert-uncased-vocabulary.txt"
+    vocabulary = Path(os.environ.get("HARNESS_ASSETS") or options.assets) / "bert-uncased-vocabulary.txt"
     if not vocabulary.exists():
         skip(f"{vocabulary} is not there (./quickstart assets)")
     answer = theirs(vocabulary)

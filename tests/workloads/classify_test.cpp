@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "workloads/classify/mobilenet_v2.hpp"
 #include "workloads/classify/pictures.hpp"
 #include "workloads/data/fashion_mnist.hpp"
+#include "workloads/data/image.hpp"
 #include "workloads/inference/assets.hpp"
 #include "workloads/torch/weights_loading.hpp"
 
@@ -93,6 +95,70 @@ TEST_CASE("classify is right about as many pictures as PyTorch, in fp32 to the p
   CHECK(result.at("/data/sha256"_json_pointer).is_string());
   CHECK(result.at("/cost/step_flops"_json_pointer) > 1e8);
   CHECK(run_harness({"validate", file.string()}).code == 0);
+}
+
+TEST_CASE("photographs are scaled as Pillow and torchvision do", "[classify]") {
+  const json file = read_json_file(kHome / "tests/golden/photographs.json");
+  for (const json& expected : file.at("pictures")) {
+    const int width = expected.at("width");
+    const int height = expected.at("height");
+    INFO(width << "x" << height);
+    Image image = make_image(width, height, "made up");
+    auto byte = image.pixels.begin();
+    for (int y = 0; y < height; ++y) {
+      for (int x = 0; x < width; ++x) {
+        for (int c = 0; c < 3; ++c) {
+          *byte++ = static_cast<std::uint8_t>((7 * x + 13 * y + 50 * c + x * y / 31) % 256);
+        }
+      }
+    }
+    const at::Tensor mean = at::tensor({0.485, 0.456, 0.406}, at::kFloat).view({1, 3, 1, 1});
+    const at::Tensor deviation = at::tensor({0.229, 0.224, 0.225}, at::kFloat).view({1, 3, 1, 1});
+    const at::Tensor levels =
+        ((prepared_photograph(image) * deviation + mean) * 255).contiguous().flatten();
+    const at::Tensor ours =
+        levels.slice(0, 0, levels.numel(), file.at("every").get<std::int64_t>());
+    const std::vector<std::int64_t> listed = expected.at("levels");
+    const at::Tensor theirs = at::tensor(listed, at::kLong).to(at::kFloat);
+    REQUIRE(ours.numel() == theirs.numel());
+    // It rounds between the two directions: that is one level here and there.
+    const at::Tensor difference = (ours - theirs).abs();
+    CHECK(difference.max().item<double>() <= 1.01);
+    CHECK(difference.mean().item<double>() < 0.1);
+  }
+}
+
+TEST_CASE("classify takes a folder of ImageNet's classes", "[classify]") {
+  const TemporaryFolder folder;
+  Image image = make_image(300, 280, "made up");
+  for (const char* name : {"3", "17", "999"}) {
+    const fs::path place = folder / "data" / name;
+    fs::create_directories(place);
+    std::fill(image.pixels.begin(), image.pixels.end(), static_cast<std::uint8_t>(50));
+    std::ofstream(place / "a.png", std::ios::binary) << encode_png(image);
+  }
+  const std::string data = (folder / "data").string();
+  const Outcome outcome = run_task("classify", folder / "out", {"--data", data});
+  INFO(outcome.err);
+  REQUIRE(outcome.code == 0);
+  const fs::path file = only_file(folder / "out", ".json");
+  const json result = read_json(file);
+  // One picture thrice, with three labels: at most one of them is right.
+  CHECK(result.at("/quality/value"_json_pointer) <= 0.34);
+  CHECK(result.at("/quality/details/top-5"_json_pointer) >=
+        result.at("/quality/value"_json_pointer));
+  // What fp32 reaches on other pictures is no target here.
+  CHECK(result.at("/quality/target"_json_pointer).is_null());
+  CHECK(result.at("/workload/division"_json_pointer) == "open");
+  CHECK(result.at("/settings/effective/quality_target"_json_pointer).is_null());
+  CHECK(run_harness({"validate", file.string()}).code == 0);
+  const Outcome missed =
+      run_task("classify", folder / "missed", {"--data", data, "--quality-target", "0.5"});
+  CHECK(missed.code == 3);
+  std::ofstream(folder / "data" / "3" / "b.jpg") << "no picture at all";
+  const Outcome broken = run_task("classify", folder / "broken", {"--data", data});
+  CHECK(broken.code == 1);
+  CHECK_THAT(broken.err, Catch::Contains("b.jpg"));
 }
 
 TEST_CASE("weights that are missing or others are refused with the way to get them", "[classify]") {

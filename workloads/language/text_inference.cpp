@@ -73,8 +73,7 @@ WorkloadInfo text_task_info(const std::string& name, const std::string& summary)
   return {.name = name,
           .summary = summary,
           .offers = {{"precision", {"fp32", "bf16"}}, {"allocator", kernels::allocator_names()}},
-          .operators = operator_infos({"encoder"}),
-          .uses_data = false};
+          .operators = operator_infos({"encoder"})};
 }
 
 }  // namespace harness::workloads

@@ -62,7 +62,7 @@ WorkloadInfo training_info(const std::string& name, const std::string& summary,
            {"workers", "2", "threads that decode pictures ahead of the step", {}}},
           operator_infos(),
           {"retinanet-golden/1"},
-          true};
+          "pictures in COCO format"};
 }
 
 RetinaNetTraining::Settings RetinaNetTraining::parse_settings(

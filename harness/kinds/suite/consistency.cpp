@@ -19,7 +19,10 @@ class Finder {
   std::vector<SchemaProblem> find(const nlohmann::json& document) {
     check_common(suite_, document, problems_);
     for (std::size_t i = 0; i < suite_.tasks.size(); ++i) {
-      task(suite_.tasks[i], fmt::format("/tasks/{}", i));
+      const std::string path = fmt::format("/tasks/{}", i);
+      task(suite_.tasks[i], path);
+      if (suite_.tasks[i].quality)
+        share(*suite_.tasks[i].quality, document, path + "/quality/share");
     }
     const auto named = [](const auto& setting) { return split(plain_text(setting), ','); };
     const nlohmann::json& effective = suite_.settings.effective;
@@ -29,6 +32,13 @@ class Finder {
   }
 
  private:
+  void share(const SuiteQuality& quality, const nlohmann::json& document, const std::string& path) {
+    const nlohmann::json& stored = document.at(nlohmann::json::json_pointer(path));
+    problems_.expect_same(path,
+                          stored.is_null() ? std::nullopt : std::optional(stored.get<double>()),
+                          share_of_fp32(quality));
+  }
+
   void task(const SuiteTask& task, const std::string& path) {
     problems_.expect_once(names_, name_of(task), path);
     if (task.run) {

@@ -14,6 +14,9 @@ std::string quality_text(const SuiteTask& task) {
   const SuiteQuality& quality = *task.quality;
   std::string text = printable(quality.metric, 24) + " " +
                      (quality.value ? fmt::format("{:.4g}", *quality.value) : "none");
+  if (const auto share = share_of_fp32(quality)) {
+    text += fmt::format(" ({:.1f} % of fp32)", 100 * *share);
+  }
   if (quality.target) text += fmt::format(", target {:.4g}", *quality.target);
   return text;
 }

@@ -15,6 +15,7 @@
 #include "harness/base/text.hpp"
 #include "harness/base/utc.hpp"
 #include "harness/measure/run_files.hpp"
+#include "harness/plan/set_up_choices.hpp"
 #include "harness/result/setting.hpp"
 #include "harness/result/validate.hpp"
 #include "harness/system/capture.hpp"
@@ -58,11 +59,21 @@ std::vector<RunFile> all_results(const fs::path& out, const SuiteRunPlan& run,
   return all;
 }
 
+/// What the task's rules froze, if it was on the data of `run`.
+std::optional<double> frozen_for(const SuiteRunPlan& plan, const Result& run) {
+  const auto& rule = plan.plan.rules.quality;
+  if (!rule || !rule->fp32 || !run.dataset) return std::nullopt;
+  if (run.dataset->sha256 != rule->fp32->data_sha256) return std::nullopt;
+  return rule->fp32->value;
+}
+
 /// Whether `run` was measured as `plan` says. Lengths and draws are the rules' own.
 bool is_as_planned(const Result& run, const RunPlan& plan, const std::string& machine) {
   if (run.rules.sha256 != plan.rules.sha256 || run.kernels != plan.context.kernels) return false;
   if (system_fingerprint(run.system) != machine) return false;
+  const SetUpChoices choices = set_up_choices(plan);
   for (const auto& [name, value] : plan.effective.items()) {
+    if (choices.leaves(name)) continue;
     const Setting* setting = SettingTable::instance().find(name);
     if (setting != nullptr && setting->part == SetUpPart::kExempt) continue;
     if (run.settings.effective.value(name, nlohmann::json()) != value) return false;
@@ -133,7 +144,8 @@ SuiteTask task_of(const SuiteRunPlan& plan, const RunFile& file) {
     const QualityReport& report = *run.quality;
     task.quality = {report.quality.metric, report.quality.direction,
                     report.quality.value,  report.quality.reason,
-                    report.target,         report.passed};
+                    report.target,         report.passed,
+                    frozen_for(plan, run)};
   }
   return task;
 }

@@ -35,6 +35,12 @@ std::string misfit(const SuiteTask& task, const SuiteTask* theirs) {
 
 }  // namespace
 
+std::optional<double> share_of_fp32(const SuiteQuality& quality) {
+  if (!quality.value || !quality.fp32 || *quality.fp32 <= 0) return std::nullopt;
+  if (quality.direction != Direction::kHigher) return std::nullopt;
+  return *quality.value / *quality.fp32;
+}
+
 std::string name_of(const SuiteTask& task) { return task.workload + "/" + task.scenario; }
 
 bool counts(const SuiteTask& task) { return hindrance(task).empty(); }

@@ -38,7 +38,11 @@ struct SuiteQuality {
   std::string reason{};  ///< why `value` is missing
   std::optional<double> target{};
   std::optional<bool> passed{};
+  std::optional<double> fp32{};  ///< what the rules froze for the same data
 };
+
+/// Of the quality in fp32, where more is better and that is known.
+std::optional<double> share_of_fp32(const SuiteQuality& quality);
 
 /// A task in one scenario.
 struct SuiteTask {

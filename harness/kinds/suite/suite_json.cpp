@@ -55,6 +55,8 @@ json suite_quality_json(const SuiteQuality& quality) {
   put(object, "value", quality.value, quality.reason);
   put(object, "target", quality.target, "the rules set none");
   put(object, "passed", quality.passed, "there is nothing to judge it by");
+  put(object, "fp32", quality.fp32, "the rules froze none for this data");
+  put(object, "share", share_of_fp32(quality), "there are no two of a kind to compare");
   return object;
 }
 
@@ -66,6 +68,7 @@ SuiteQuality suite_quality_from(const json& object) {
   if (!quality.value) quality.reason = reason_of(object, "value");
   quality.target = optional_of<double>(object, "target");
   quality.passed = optional_of<bool>(object, "passed");
+  quality.fp32 = optional_of<double>(object, "fp32");
   return quality;
 }
 

@@ -31,6 +31,18 @@ std::string searched_text(const LoadGenReport& report) {
                      format_count(std::ssize(report.search), "trial"));
 }
 
+std::string set_up_text(const SetUpTrials& set_up) {
+  const SetUpTrial& best = best_set_up(set_up.trials);
+  const SetUpTrial& usual = set_up.trials.front();
+  return fmt::format(
+      "{:<26} {}, batches of {}: of {} that were tried{}, {}\n", "set-up",
+      format_count(best.threads, "thread"), best.batch_size,
+      format_count(std::ssize(set_up.trials), "set-up"), set_up.from.empty() ? "" : " before",
+      &best == &usual
+          ? "the usual one"
+          : fmt::format("{:.2f}x the usual", best.samples_per_second / usual.samples_per_second));
+}
+
 }  // namespace
 
 std::string loadgen_text(const Result& result) {
@@ -49,6 +61,7 @@ std::string loadgen_text(const Result& result) {
       "\n";
   // Of offline they say when in the test samples were done.
   if (!offline) text += fmt::format("{:<26} {}\n", "latency of a query", percentiles_text(report));
+  if (report.set_up) text += set_up_text(*report.set_up);
   return text;
 }
 

@@ -35,7 +35,9 @@ ScenarioInfo queries(std::string name, std::string summary) {
           .gives = {"latency.query"},
           .reads = {"warmup_steps", "min_steps", "min_seconds"},
           .keys = {{"round", "of MLPerf Inference, whose seeds are drawn from", 6.1, 5.1, 6.1},
-                   {"samples_in_memory", "that queries draw from", 1024, 1, kMostSamples, true}},
+                   {"samples_in_memory", "that queries draw from", 1024, 1, kMostSamples, true},
+                   {"search_seconds", "of choosing threads and batch size; 0: they are given", 0, 0,
+                    600}},
           .most_units = kMostUnits,
           .by_loadgen = true};
 }
@@ -73,6 +75,8 @@ ScenarioInfo offline() {
   info.units = "batches";
   info.metric = "time.batch";
   info.gives = {"time.batch"};
+  info.keys.push_back(
+      {"largest_batch", "that is tried where none is asked for", 64, 1, 4096, true});
   return info;
 }
 

@@ -117,3 +117,18 @@ TEST_CASE("without a reference nothing counts, and the score says why", "[suite]
   CHECK(suite.tasks.front().no_ratio == "there is no reference");
   CHECK(score_of(suite).reason == "the rules name no reference");
 }
+
+TEST_CASE("quality is told as a share of fp32 where more is better", "[suite]") {
+  SuiteQuality quality{"top-1", Direction::kHigher, 0.85, "", 0.8, true, 0.8677};
+  CHECK(share_of_fp32(quality).value() == Approx(0.85 / 0.8677));
+  quality.direction = Direction::kLower;
+  CHECK_FALSE(share_of_fp32(quality));
+  quality.direction = Direction::kHigher;
+  quality.fp32.reset();
+  CHECK_FALSE(share_of_fp32(quality));
+  quality.fp32 = 0;
+  CHECK_FALSE(share_of_fp32(quality));
+  quality.fp32 = 0.8677;
+  quality.value.reset();
+  CHECK_FALSE(share_of_fp32(quality));
+}

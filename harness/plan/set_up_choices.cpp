@@ -1,0 +1,40 @@
+#include "harness/plan/set_up_choices.hpp"
+
+#include <algorithm>
+
+#include "harness/system/affinity.hpp"
+
+namespace harness {
+namespace {
+
+template <class Number>
+void add_once(std::vector<Number>& list, Number value) {
+  if (std::find(list.begin(), list.end(), value) == list.end()) list.push_back(value);
+}
+
+double tier_key(const RunPlan& plan, const char* name) {
+  const auto found = plan.tier.more.find(name);
+  return found == plan.tier.more.end() ? 0 : found->second;
+}
+
+}  // namespace
+
+SetUpChoices set_up_choices(const RunPlan& plan) {
+  SetUpChoices choices{{plan.context.threads}, {plan.context.batch_size}};
+  if (plan.dry_run || tier_key(plan, "search_seconds") <= 0) return choices;
+  if (plan.asked("threads").is_null()) {
+    // Two hardware threads of a core may still help it to wait for memory.
+    add_once(choices.threads,
+             plan.cpus.empty() ? usable_cpus().count : static_cast<int>(plan.cpus.size()));
+    for (int threads = plan.context.threads / 2; threads >= 1; threads /= 2) {
+      add_once(choices.threads, threads);
+    }
+  }
+  const auto largest = static_cast<std::int64_t>(tier_key(plan, "largest_batch"));
+  if (plan.tier.any_batch_size && plan.asked("batch_size").is_null()) {
+    for (std::int64_t size = 1; size <= largest; size *= 4) add_once(choices.batch_sizes, size);
+  }
+  return choices;
+}
+
+}  // namespace harness

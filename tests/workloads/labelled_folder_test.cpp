@@ -1,0 +1,86 @@
+#include "workloads/data/labelled_folder.hpp"
+
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <string>
+
+#include "harness/base/error.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+using namespace harness;             // NOLINT(google-build-using-namespace)
+using namespace harness::workloads;  // NOLINT(google-build-using-namespace)
+namespace fs = std::filesystem;
+
+namespace {
+
+void put(const fs::path& file, const std::string& content = "x") {
+  fs::create_directories(file.parent_path());
+  std::ofstream(file) << content;
+}
+
+std::string refusal(const fs::path& root, std::int64_t classes) {
+  try {
+    read_labelled_folder(root, classes, {});
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "taken";
+}
+
+}  // namespace
+
+TEST_CASE("folders called by numbers are these classes", "[data]") {
+  const TemporaryFolder root;
+  put(root / "007" / "b.JPEG");
+  put(root / "007" / "a.png");
+  put(root / "12" / "c.jpg");
+  put(root / "12" / ".hidden");
+  put(root / "labels.txt");
+  const LabelledFolder folder = read_labelled_folder(root.path(), 1000, {});
+  REQUIRE(folder.pictures.size() == 3);
+  CHECK(folder.pictures[0].file == fs::path("007/a.png"));
+  CHECK(folder.pictures[0].label == 7);
+  CHECK(folder.pictures[2].label == 12);
+  // Content and class both count.
+  const std::string before = folder.sha256;
+  put(root / "12" / "c.jpg", "y");
+  const std::string other = read_labelled_folder(root.path(), 1000, {}).sha256;
+  CHECK(other != before);
+  fs::rename(root / "12", root / "13");
+  CHECK(read_labelled_folder(root.path(), 1000, {}).sha256 != other);
+}
+
+TEST_CASE("as many folders as classes are taken in the order of their names", "[data]") {
+  const TemporaryFolder root;
+  put(root / "n02" / "a.jpg");
+  put(root / "n01" / "b.jpg");
+  put(root / "n10" / "c.jpg");
+  const LabelledFolder folder = read_labelled_folder(root.path(), 3, {});
+  REQUIRE(folder.pictures.size() == 3);
+  CHECK(folder.pictures[0].file == fs::path("n01/b.jpg"));
+  CHECK(folder.pictures[1].label == 1);
+  CHECK(folder.pictures[2].label == 2);
+}
+
+TEST_CASE("a folder that is not of labelled pictures is refused with what it should be", "[data]") {
+  const TemporaryFolder root;
+  CHECK_THAT(refusal(root / "missing", 3), Catch::Contains("is no folder"));
+  CHECK_THAT(refusal(root.path(), 3), Catch::Contains("has 0 folders, but the classes are 3"));
+  put(root / "n01" / "a.jpg");
+  CHECK_THAT(refusal(root.path(), 3), Catch::Contains("has 1 folder, but the classes are 3"));
+  put(root / "3" / "a.jpg");
+  CHECK_THAT(refusal(root.path(), 3), Catch::Contains("has 2 folders"));
+  fs::remove_all(root / "n01");
+  // Beyond the last class.
+  CHECK_THAT(refusal(root.path(), 3), Catch::Contains("has 1 folder"));
+  fs::rename(root / "3", root / "2");
+  fs::create_directory(root / "1");
+  CHECK_THAT(refusal(root.path(), 3), Catch::Contains("has no picture"));
+  put(root / "1" / "notes.txt");
+  CHECK_THAT(refusal(root.path(), 3), Catch::Contains("is no picture"));
+  fs::remove(root / "1" / "notes.txt");
+  put(root / "1" / "a.png");
+  CHECK(refusal(root.path(), 3) == "taken");
+  put(root / "01" / "b.png");
+  CHECK_THAT(refusal(root.path(), 3), Catch::Contains("is class 1 a second time"));
+}
