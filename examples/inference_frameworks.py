@@ -42,14 +42,16 @@ class Eager:
 
 
 class Compiled(Eager):
-    """torch.compile with frozen weights, kernels chosen by trial, called from C++; texts of all lengths by one graph."""
+    """torch.compile with frozen weights and kernels that are chosen by trial and called from C++; texts of all lengths
+    by one graph."""
 
     def __init__(self, task, options):
         super().__init__(task, options)
         import torch._inductor.config as inductor
 
         inductor.freezing = inductor.cpp_wrapper = True
-        self.model = torch.compile(self.model, mode="max-autotune-no-cudagraphs", dynamic=task.dynamic_axes is not None)
+        any_length = task.dynamic_axes is not None
+        self.model = torch.compile(self.model, mode="max-autotune-no-cudagraphs", dynamic=any_length)
 
     @property
     def name(self):
@@ -89,7 +91,6 @@ class Exported:
         import numpy
 
         self.numpy, self.task = numpy, task
-        self.numpy.cat = numpy.concatenate
 
     def hold(self, loaded):
         return [tuple(self.numpy.ascontiguousarray(x.numpy()) for x in sample) for sample in loaded]

@@ -24,6 +24,7 @@ The protocol is in docs/lockstep.md: one line of JSON for each order, on standar
 """
 
 import argparse
+import contextlib
 import json
 import math
 import os
@@ -58,7 +59,8 @@ class Peer:
         torch.set_num_threads(options.threads)
         self.task = inference_tasks.TASKS[options.task]()
         self.answer = inference_frameworks.FRAMEWORKS[options.framework](self.task, options)
-        self.order = inference_tasks.step_order(self.task.count, tier["seed"] if options.seed is None else options.seed)
+        seed = tier["seed"] if options.seed is None else options.seed
+        self.order = inference_tasks.step_order(self.task.count, seed)
         self.check(self.task.tolerances[options.precision])
         self.queue = self.held(self.order)
         self.next = 0
@@ -133,10 +135,10 @@ def options_of_command():
         return int(text)
 
     def duration(text):
-        seconds = float(text)
-        if not 0 < seconds <= 86_400:
-            raise argparse.ArgumentTypeError(f"'{text}' is no time from 0 to 86400 seconds")
-        return seconds
+        with contextlib.suppress(ValueError):
+            if 0 < float(text) <= 86_400:
+                return float(text)
+        raise argparse.ArgumentTypeError(f"'{text}' is no time of at most 86400 seconds")
 
     class Parser(argparse.ArgumentParser):
         def error(self, message):

@@ -77,7 +77,7 @@ class Classify:
         return 0
 
     def batch(self, loaded, to):
-        return (to.cat([pictures for (pictures,) in loaded]),)
+        return (to.concatenate([pictures for (pictures,) in loaded]),)
 
     def reference(self, samples):
         """The oracle's answers."""
