@@ -67,6 +67,13 @@ class MobileNetV2(nn.Module):
         return self.features(pictures).mean((2, 3))
 
 
+def load_model(weights):
+    model = MobileNetV2()
+    state = torch.load(weights, weights_only=True)
+    model.load_state_dict({name: value for name, value in state.items() if not name.startswith("classifier.")})
+    return model.eval()
+
+
 def read_idx(name, header):
     for path, opened in ((FOLDER / name, open), (FOLDER / (name + ".gz"), gzip.open)):
         if path.exists():
@@ -179,10 +186,7 @@ def main():
     if options.folder:
         return classify_folder(options.folder, torch.load(options.weights, weights_only=True))
     torch.manual_seed(0)
-    model = MobileNetV2()
-    state = torch.load(options.weights, weights_only=True)
-    model.load_state_dict({name: value for name, value in state.items() if not name.startswith("classifier.")})
-    model.eval()
+    model = load_model(options.weights)
     with torch.inference_mode():
         if not Path(options.head).exists():
             weight, bias = fit(model)

@@ -30,27 +30,38 @@ def site_packages(venv):
     return next(iter(sorted(venv.glob("lib/python3*/site-packages"))), None)
 
 
-def setup():
-    """Makes VENV, which sees the LibTorch wheel of .venv, so that both sides run the same libraries."""
+def wheel_folder():
+    """Where the LibTorch wheel of .venv lies."""
     wheel = site_packages(ROOT / ".venv")
     if wheel is None or not (wheel / "torch").is_dir():
-        sys.exit("eager_step: no LibTorch wheel in .venv (run ./quickstart list first)")
+        sys.exit("no LibTorch wheel in .venv (run ./quickstart list first)")
+    return wheel
+
+
+def make_venv(venv, *packages):
+    """Makes a virtual environment that sees the LibTorch wheel of .venv, so that both sides run the same libraries.
+    `packages` are what pip is told to install there."""
+    wheel = wheel_folder()
     python = ROOT / ".venv" / "bin" / "python"
-    subprocess.run([python, "-m", "venv", VENV], check=True)
-    (site_packages(VENV) / "libtorch-wheel.pth").write_text(f"{wheel.resolve()}\n")
-    version = next(wheel.glob("torch-*.dist-info")).name.split("-")[1].split(".")
+    subprocess.run([python, "-m", "venv", venv], check=True)
+    (site_packages(venv) / "libtorch-wheel.pth").write_text(f"{wheel.resolve()}\n")
+    pip = [venv / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, *packages], check=True)
+
+
+def setup():
+    """Makes VENV."""
+    version = next(wheel_folder().glob("torch-*.dist-info")).name.split("-")[1].split(".")
     # torchvision 0.(n + 15) is the release that goes with torch 2.n.
-    torchvision = f"torchvision==0.{int(version[1]) + 15}.*"
-    pip = [VENV / "bin" / "python", "-m", "pip", "install", "--no-deps", "--quiet"]
-    subprocess.run([*pip, torchvision, "numpy", "pillow"], check=True)
+    make_venv(VENV, "--no-deps", f"torchvision==0.{int(version[1]) + 15}.*", "numpy", "pillow")
 
 
-def enter_venv():
-    """Runs this very command again under the interpreter of VENV."""
-    python = VENV / "bin" / "python"
+def enter_venv(venv=VENV, remedy="tests/oracle/eager_step.py --setup"):
+    """Runs this very command again under the interpreter of `venv`; `remedy` makes it where it is not there."""
+    python = venv / "bin" / "python"
     if not python.exists():
-        sys.exit("eager_step: build/oracle-venv is not there (run tests/oracle/eager_step.py --setup)")
-    if Path(sys.prefix).resolve() != VENV.resolve():
+        sys.exit(f"{venv.relative_to(ROOT)} is not there (run {remedy})")
+    if Path(sys.prefix).resolve() != venv.resolve():
         os.execv(python, [str(python), *sys.argv])
 
 

@@ -175,15 +175,20 @@ def write_golden(path, task, content):
     Path(path).write_text(json.dumps({"format": f"{task}-golden/1", "made_by": made_by, **content}, indent=0) + "\n")
 
 
+def likeness(answers, people):
+    """Pearson's and Spearman's correlation of the answers' cosines with what people found, and over how many pairs."""
+    upper = torch.triu_indices(len(answers), len(answers), 1)
+    cosine = (answers.double() @ answers.double().T)[upper[0], upper[1]]
+    alike = people[upper[0], upper[1]]
+    return correlation(cosine, alike), correlation(ranks(cosine), ranks(alike)), len(alike)
+
+
 def embed_task(options, model, pieces):
     texts, people = lee_documents(options.assets)
     rows = [pieces(text) for text in texts]
     answers = embed(model, rows)
-    upper = torch.triu_indices(len(texts), len(texts), 1)
-    cosine = (answers.double() @ answers.double().T)[upper[0], upper[1]]
-    alike = people[upper[0], upper[1]]
-    pearson, spearman = correlation(cosine, alike), correlation(ranks(cosine), ranks(alike))
-    print(f"embed: Pearson {pearson:.5f}, Spearman {spearman:.5f} over {len(alike)} pairs")
+    pearson, spearman, pairs = likeness(answers, people)
+    print(f"embed: Pearson {pearson:.5f}, Spearman {spearman:.5f} over {pairs} pairs")
     if options.embed_golden:
         waves = torch.tensor([math.sin(i + 1) for i in range(WIDTH)], dtype=torch.float64)
         write_golden(options.embed_golden, "embed", {
