@@ -93,18 +93,21 @@ std::optional<Invocation> parse(const Arguments& arguments) {
 }
 
 /// What the score is against, before anything is measured.
-void find_reference(const Invocation& invocation, const SuiteRules& rules, SuiteTarget& target) {
+void find_reference(const Invocation& invocation, const SuitePlan& plan, SuiteTarget& target) {
+  const SuiteRules& rules = plan.rules;
   if (!invocation.reference.empty()) {
-    target.reference = find_suite(invocation.reference);
+    target.reference = find_suite(invocation.reference, plan.tier);
     if (target.reference) return;
     throw Error("--reference " + printable(invocation.reference), "no suite result lies there",
                 "give what 'harness suite' wrote");
   }
   const fs::path usual = home_folder() / rules.reference;
   std::error_code ignored;
-  if (!rules.reference.empty() && fs::exists(usual, ignored)) target.reference = find_suite(usual);
+  if (!rules.reference.empty() && fs::exists(usual, ignored))
+    target.reference = find_suite(usual, plan.tier);
   target.no_reference = rules.reference.empty() ? "the rules name no reference"
-                                                : "no reference result lies at " + rules.reference;
+                                                : "no reference result of tier '" + plan.tier +
+                                                      "' lies at " + rules.reference;
 }
 
 ExitCode run_all(const Invocation& invocation, const SuitePlan& plan, SeriesState& state,
@@ -153,7 +156,7 @@ ExitCode resume(const fs::path& folder) {
     throw Error("--resume " + printable(folder.string()), "the suite has no arguments");
   }
   const SuitePlan plan = make_suite_plan(invocation->request, home_folder());
-  find_reference(*invocation, plan.rules, target);
+  find_reference(*invocation, plan, target);
   return run_all(*invocation, plan, state, std::move(target));
 }
 
@@ -166,7 +169,7 @@ ExitCode suite_command(const Arguments& arguments) {
   if (!invocation->resume.empty()) return resume(invocation->resume);
   const SuitePlan plan = make_suite_plan(invocation->request, home_folder());
   SuiteTarget target;
-  find_reference(*invocation, plan.rules, target);
+  find_reference(*invocation, plan, target);
   target.out = invocation->out.empty() ? new_run_folder("suite") : fs::path(invocation->out);
   const OutputFolder folder(target.out);
   SeriesState state(target.out, arguments, new_uuid(), 0, kSuiteForm);

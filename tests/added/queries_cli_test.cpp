@@ -12,6 +12,7 @@
 
 #include "harness/base/files.hpp"
 #include "harness/base/hash.hpp"
+#include "harness/result/digest.hpp"
 #include "harness/scenario/loadgen/driver.hpp"
 #include "tests/added/run_added.hpp"
 #include "tests/support/files_of_runs.hpp"
@@ -48,7 +49,7 @@ json result_in(const fs::path& out) { return read_json(only_file(out, ".json"));
 json logged(const fs::path& out, const std::string& key) {
   for (const auto& entry : fs::directory_iterator(out)) {
     if (entry.path().extension() != ".loadgen") continue;
-    std::ifstream log(entry.path() / "performance" / "mlperf_log_detail.txt");
+    std::ifstream log(entry.path() / "performance" / "run_1" / "mlperf_log_detail.txt");
     for (std::string line; std::getline(log, line);) {
       const json object = json::parse(line.substr(line.find('{')));
       if (object.at("key") == key) return object.at("value");
@@ -256,10 +257,11 @@ TEST_CASE("threads and batch size are chosen by measuring, once for a series", "
   // A file that took another one than its trials say.
   json forged = by_index[1];
   forged["loadgen"]["set_up"]["trials"][0]["samples_per_second"] = 1e9;
+  forged["digest"] = digest_of(forged);
   const fs::path lie = folder / "forged.json";
   std::ofstream(lie) << forged;
   const Outcome refused = run_added({"validate", lie.string()});
-  CHECK(refused.code == 3);
+  CHECK(refused.code != 0);
   CHECK_THAT(refused.out, Catch::Contains("/settings/effective/batch_size"));
 
   // What was asked for is not searched.

@@ -229,9 +229,7 @@ WorkloadInfo info() {
           "RetinaNet's conv blocks one by one: forward, gradient by data, gradient by weights.",
           {{"precision", {"fp32", "bf16"}}, {"allocator", kernels::allocator_names()}},
           {{"shapes", "", "file of blocks in benchdnn's problem syntax", {}}},
-          operator_infos({"conv-block"}),
-          {},
-          false};
+          operator_infos({"conv-block"})};
 }
 
 const RegisterWorkload registered(info, [] { return std::make_unique<ConvBlocks>(); });

@@ -204,9 +204,7 @@ WorkloadInfo info() {
           "Sigmoid focal loss and its gradient: MLPerf RetinaNet's shape and a sweep around it.",
           {{"precision", {"fp32", "bf16"}}, {"allocator", kernels::allocator_names()}},
           {{"cases", kDefaultCases, "HEIGHTxWIDTHxCLASSES of each case, separated by commas", {}}},
-          operator_infos({"focal-loss"}),
-          {},
-          false};
+          operator_infos({"focal-loss"})};
 }
 
 const RegisterWorkload registered(info, [] { return std::make_unique<FocalLoss>(); });

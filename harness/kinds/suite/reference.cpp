@@ -24,7 +24,7 @@ SuiteFile take(CheckedFile checked) {
 
 }  // namespace
 
-std::optional<SuiteFile> find_suite(const fs::path& path) {
+std::optional<SuiteFile> find_suite(const fs::path& path, const std::string& tier) {
   std::error_code ignored;
   if (!fs::is_directory(path, ignored)) return take(check_file(path.string(), true));
   std::vector<CheckedFile> suites;
@@ -37,6 +37,13 @@ std::optional<SuiteFile> find_suite(const fs::path& path) {
     if (is_suite) suites.push_back(std::move(checked));
   }
   if (suites.empty()) return std::nullopt;
+  if (suites.size() > 1) {
+    std::erase_if(suites, [&](const CheckedFile& checked) {
+      const auto* suite = checked.report.as<Suite>();
+      return suite != nullptr && suite->rules.tier != tier;
+    });
+    if (suites.empty()) return std::nullopt;
+  }
   if (suites.size() > 1) {
     throw Error(printable(path.string()),
                 "holds " + format_count(std::ssize(suites), "suite result"),

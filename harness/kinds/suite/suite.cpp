@@ -62,6 +62,11 @@ void compare_with(const Suite* reference, Suite& suite) {
       task.no_ratio = "there is no reference";
       continue;
     }
+    // A percentile is estimated the more carefully, the fewer queries there are.
+    if (reference->rules.tier != suite.rules.tier) {
+      task.no_ratio = "the reference is of tier '" + reference->rules.tier + "'";
+      continue;
+    }
     const auto same =
         std::find_if(reference->tasks.begin(), reference->tasks.end(),
                      [&](const SuiteTask& other) { return name_of(other) == name_of(task); });

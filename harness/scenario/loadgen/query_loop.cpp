@@ -35,7 +35,8 @@ constexpr double kClockDrift = 1e-3;
 // A server that has more unanswered queries than come in this time will not catch up.
 constexpr double kMostWaitingSeconds = 20;
 
-constexpr const char* kTimed = "performance";  // the folder of the test that counts
+// The folder of the test that counts, as MLPerf names it.
+constexpr const char* kTimed = "performance/run_1";
 
 using Samples = SystemUnderTest::Samples;
 

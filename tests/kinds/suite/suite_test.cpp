@@ -60,6 +60,18 @@ TEST_CASE("the score is a geometric mean: twice as fast and half as fast is 1", 
   CHECK(suite.score.missing.empty());
 }
 
+TEST_CASE("a reference of another tier is no measure", "[suite]") {
+  Suite suite = suite_of({task("a", "one", latency(1))});
+  Suite reference = suite_of({task("a", "one", latency(2))});
+  suite.rules.tier = "quick";
+  reference.rules.tier = "standard";
+  suite.reference = SuiteReference{};
+  compare_with(&reference, suite);
+  CHECK_FALSE(suite.tasks[0].ratio);
+  CHECK(suite.tasks[0].no_ratio == "the reference is of tier 'standard'");
+  CHECK_FALSE(score_of(suite).value);
+}
+
 TEST_CASE("a score of many does not overflow", "[suite]") {
   std::vector<SuiteTask> ours;
   std::vector<SuiteTask> theirs;
