@@ -22,6 +22,8 @@ double tier_key(const RunPlan& plan, const char* name) {
 SetUpChoices set_up_choices(const RunPlan& plan) {
   SetUpChoices choices{{plan.context.threads}, {plan.context.batch_size}};
   if (plan.dry_run || tier_key(plan, "search_seconds") <= 0) return choices;
+  // Each trial would read the whole folder once more.
+  if (!plan.asked("data").is_null()) return choices;
   if (plan.asked("threads").is_null()) {
     // Two hardware threads of a core may still help it to wait for memory.
     add_once(choices.threads,

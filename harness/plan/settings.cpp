@@ -197,6 +197,11 @@ const RegisterSettings registered({
      .choose =
          [](RunPlan& plan, const Setting& what) {
            const json asked = plan.asked("batch_size");
+           const std::string& scenario = plan.scenario->info().name;
+           if (!asked.is_null() && (scenario == "single-stream" || scenario == "multi-stream")) {
+             throw Error("--batch-size", "scenario '" + scenario + "' has queries of its own size",
+                         "leave it out; it is for steps, server and offline");
+           }
            const auto size = asked.is_null() ? plan.tier.batch_size : asked.get<std::int64_t>();
            plan.effective["batch_size"] = plan.context.batch_size = in_bounds(what, size);
          }},

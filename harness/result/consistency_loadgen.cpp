@@ -22,6 +22,7 @@ class Checker {
     problems_.expect(report_.valid || !report_.reasons.empty(), "/loadgen/reasons",
                      "empty, although the run is invalid");
     figure();
+    met();
     histogram();
     set_up();
     for (std::size_t i = 1; i < report_.percentiles.size(); ++i) {
@@ -33,6 +34,18 @@ class Checker {
   }
 
  private:
+  /// What LoadGen found wanting makes no valid run.
+  void met() {
+    if (!report_.valid) return;
+    for (const char* key : {"result_min_duration_met", "result_min_queries_met",
+                            "result_perf_constraints_met", "early_stopping_met"}) {
+      const auto logged = report_.log.find(key);
+      problems_.expect(logged == report_.log.end() || logged->second != 0,
+                       fmt::format("/loadgen/log/{}", key),
+                       "0, although the run is said to be valid");
+    }
+  }
+
   /// What was taken is what the trials say.
   void set_up() {
     if (!report_.set_up) return;

@@ -29,10 +29,6 @@ std::int64_t LatencyHistogram::total() const {
   return std::accumulate(counts_.begin(), counts_.end(), std::int64_t{0});
 }
 
-double LatencyHistogram::begin(std::size_t bin) {
-  return kLowest * std::pow(10.0, static_cast<double>(bin) / kPerDecade);
-}
-
 const FigureOfScenario* figure_of_scenario(std::string_view scenario) {
   const auto found =
       std::find_if(kFigures.begin(), kFigures.end(),

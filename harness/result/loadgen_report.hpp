@@ -26,8 +26,6 @@ class LatencyHistogram {
   void put(std::size_t bin, std::int64_t count) { counts_.at(bin) = count; }
   const std::array<std::int64_t, kBins>& counts() const { return counts_; }
   std::int64_t total() const;
-  /// Seconds where `bin` begins.
-  static double begin(std::size_t bin);
   bool operator==(const LatencyHistogram&) const = default;
 
  private:

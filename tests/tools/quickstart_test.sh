@@ -171,6 +171,25 @@ expect 'are got for a task' calls 'assets.py .*/.venv/assets classify'
 : >"$state/calls"
 run -- run --workload classify
 expect 'once' no_calls 'assets.py [^-]'
+for words in 'suite --tier quick' 'suite --tasks=other,classify' 'gate --ab-base "harness suite"'; do
+  rm -rf "$project/.venv/assets"
+  : >"$state/calls"
+  # shellcheck disable=SC2086  # words of a command
+  run -- $words
+  expect "are got for: $words" calls 'assets.py .*/.venv/assets classify'
+done
+for words in 'suite --tasks other' 'list classified' 'run --workload *'; do
+  rm -rf "$project/.venv/assets"
+  : >"$state/calls"
+  set -f
+  # shellcheck disable=SC2086  # words of a command
+  run -- $words
+  set +f
+  expect "are not needed for: $words" no_calls 'assets.py'
+done
+rm -rf "$project/.venv/assets"
+run -- bench --lockstep 'harness run --workload classify --lockstep'
+expect 'are got for a command within a command' calls 'assets.py .*/.venv/assets classify'
 run -- assets
 expect 'or by themselves' err '.venv/assets'
 expect 'which runs nothing' test ! -s "$state/out"

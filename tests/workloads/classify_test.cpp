@@ -115,7 +115,7 @@ TEST_CASE("photographs are scaled as Pillow and torchvision do", "[classify]") {
     const at::Tensor mean = at::tensor({0.485, 0.456, 0.406}, at::kFloat).view({1, 3, 1, 1});
     const at::Tensor deviation = at::tensor({0.229, 0.224, 0.225}, at::kFloat).view({1, 3, 1, 1});
     const at::Tensor levels =
-        ((prepared_photograph(image) * deviation + mean) * 255).contiguous().flatten();
+        ((prepared_photograph(image, "made up") * deviation + mean) * 255).contiguous().flatten();
     const at::Tensor ours =
         levels.slice(0, 0, levels.numel(), file.at("every").get<std::int64_t>());
     const std::vector<std::int64_t> listed = expected.at("levels");
@@ -126,6 +126,11 @@ TEST_CASE("photographs are scaled as Pillow and torchvision do", "[classify]") {
     CHECK(difference.max().item<double>() <= 1.01);
     CHECK(difference.mean().item<double>() < 0.1);
   }
+}
+
+TEST_CASE("a picture that would not fit into memory once it is scaled is refused", "[classify]") {
+  CHECK_THROWS_WITH(prepared_photograph(make_image(60'000, 1, "thin"), "thin.png"),
+                    Catch::Contains("thin.png"));
 }
 
 TEST_CASE("classify takes a folder of ImageNet's classes", "[classify]") {

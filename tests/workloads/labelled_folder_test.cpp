@@ -69,10 +69,14 @@ TEST_CASE("a folder that is not of labelled pictures is refused with what it sho
   put(root / "n01" / "a.jpg");
   CHECK_THAT(refusal(root.path(), 3), Catch::Contains("has 1 folder, but the classes are 3"));
   put(root / "3" / "a.jpg");
-  CHECK_THAT(refusal(root.path(), 3), Catch::Contains("has 2 folders"));
+  CHECK_THAT(refusal(root.path(), 3), Catch::Contains("not all folders are called by a class"));
   fs::remove_all(root / "n01");
-  // Beyond the last class.
-  CHECK_THAT(refusal(root.path(), 3), Catch::Contains("has 1 folder"));
+  // As many as there are classes, from 1 on.
+  put(root / "1" / "a.jpg");
+  put(root / "2" / "a.jpg");
+  CHECK_THAT(refusal(root.path(), 3), Catch::Contains("classes are numbered from 0"));
+  fs::remove_all(root / "1");
+  fs::remove_all(root / "2");
   fs::rename(root / "3", root / "2");
   fs::create_directory(root / "1");
   CHECK_THAT(refusal(root.path(), 3), Catch::Contains("has no picture"));

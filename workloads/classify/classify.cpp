@@ -1,7 +1,6 @@
 // Classification of pictures: MobileNetV2 with ImageNet's weights and its own head for a folder of
 // ImageNet's pictures; for Fashion-MNIST, the default, a linear head on its features.
 #include <ATen/ATen.h>
-#include <fmt/format.h>
 
 #include <filesystem>
 #include <map>
@@ -77,11 +76,12 @@ class Classify : public Inference {
                          (model_->flops(side, side) + 2.0 * MobileNetV2::kFeatures * classes);
     Cost cost{.forward_flops = flops, .step_flops = flops, .precision = bf16() ? "bf16" : "fp32"};
     cost.calls["convolutions"] = model_->convolutions();
-    WorkloadFacts facts{.cost = cost,
-                        .hyperparameters = {{"model", "MobileNetV2"},
-                                            {"image_size", fmt::format("{0}x{0}", side)},
-                                            {"classes", std::to_string(pictures_->classes())}},
-                        .weights = {model_->weights()}};
+    WorkloadFacts facts{
+        .cost = cost,
+        .hyperparameters = {{"model", "MobileNetV2"},
+                            {"image_size", std::to_string(side) + "x" + std::to_string(side)},
+                            {"classes", std::to_string(pictures_->classes())}},
+        .weights = {model_->weights()}};
     if (head_) facts.weights.push_back(*head_);
     return facts;
   }
@@ -100,7 +100,7 @@ class Classify : public Inference {
     std::vector<at::Tensor> batch;
     for (const std::int64_t sample : samples) batch.push_back(loaded_.at(sample));
     const at::Tensor pictures = batch.size() == 1 ? batch.front() : at::cat(batch);
-    return at::addmm(head_bias_, model_->features(pictures), head_weight_.t());
+    return linear_by_row(model_->features(pictures), head_weight_, head_bias_);
   }
 
   Quality score(const at::Tensor& answers) const override {

@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "harness/base/error.hpp"
+#include "harness/base/text.hpp"
 #include "workloads/data/fashion_mnist.hpp"
 #include "workloads/data/labelled_folder.hpp"
 
@@ -17,6 +19,8 @@ namespace {
 constexpr std::int64_t kFashionPicture = 96;
 constexpr std::int64_t kPhotograph = 224;
 constexpr std::int64_t kShorterSide = 256;
+// Of its sides; what is longer would be scaled to more than memory holds.
+constexpr int kMostStretched = 50;
 
 at::Tensor per_channel(std::initializer_list<double> values) {
   return at::tensor(at::ArrayRef<double>(values), at::kFloat).view({1, 3, 1, 1});
@@ -63,7 +67,7 @@ class FolderPictures : public PictureSet {
   }
   at::Tensor prepared(std::int64_t picture) const override {
     const auto& file = folder_.pictures[static_cast<std::size_t>(picture)].file;
-    return prepared_photograph(read_image(folder_.root / file));
+    return prepared_photograph(read_image(folder_.root / file), file.string());
   }
   Artifact artifact() const override {
     return {
@@ -93,7 +97,13 @@ at::Tensor prepared_picture(const std::uint8_t* grey) {
   return normalised(large.expand({1, 3, kFashionPicture, kFashionPicture}));
 }
 
-at::Tensor prepared_photograph(const Image& image) {
+at::Tensor prepared_photograph(const Image& image, const std::string& name) {
+  const auto [thin, wide] = std::minmax(image.height, image.width);
+  if (wide > kMostStretched * thin) {
+    throw Error(printable(name), "is " + std::to_string(wide / thin) +
+                                     " times as long as it is wide, " +
+                                     std::to_string(kMostStretched) + " are the most");
+  }
   at::Tensor pixels = at::empty({1, image.height, image.width, 3}, at::kByte);
   std::copy(image.pixels.begin(), image.pixels.end(), pixels.mutable_data_ptr<std::uint8_t>());
   const std::int64_t shorter = std::min(image.height, image.width);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <string>
 
 #include "harness/base/types.hpp"
 #include "workloads/data/image.hpp"
@@ -42,7 +43,7 @@ at::Tensor prepared_picture(const std::uint8_t* grey);
 
 /// (1, 3, 224, 224), channels_last, as torchvision evaluates: the shorter side made 256, by a
 /// triangle filter as wide as the picture shrinks, in whole numbers again; its middle; then
-/// normalised as above.
-at::Tensor prepared_photograph(const Image& image);
+/// normalised as above. Throws Error, naming `name`, for one that is far longer than wide.
+at::Tensor prepared_photograph(const Image& image, const std::string& name);
 
 }  // namespace harness::workloads

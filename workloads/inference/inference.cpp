@@ -83,4 +83,15 @@ Quality Inference::score_answers(const std::vector<float>& rows) const {
   return score(answers);
 }
 
+at::Tensor linear_by_row(const at::Tensor& features, const at::Tensor& weight,
+                         const at::Tensor& bias) {
+  const at::Tensor inputs = features.to(at::kFloat);
+  at::Tensor outputs = at::empty({inputs.size(0), weight.size(0)});
+  for (std::int64_t i = 0; i < inputs.size(0); ++i) {
+    at::Tensor row = outputs[i];
+    at::addmv_out(row, bias, weight, inputs[i]);
+  }
+  return outputs;
+}
+
 }  // namespace harness::workloads

@@ -36,4 +36,9 @@ class Inference : public TorchWorkload, public Steps, public Answers {
   std::size_t next_ = 0;
 };
 
+/// (N, outputs), float32, from (N, inputs): features · weightᵀ + bias, each row by itself, so that
+/// its bits do not depend on how many there are. MLPerf's TEST01 compares them.
+at::Tensor linear_by_row(const at::Tensor& features, const at::Tensor& weight,
+                         const at::Tensor& bias);
+
 }  // namespace harness::workloads

@@ -53,7 +53,7 @@ class Sentiment : public TextInference {
   std::vector<Artifact> head() const override { return {head_}; }
 
   at::Tensor answer(const Samples& samples) override {
-    return at::addmm(bias_, embeddings(samples), weight_.t()).to(at::kFloat);
+    return linear_by_row(embeddings(samples), weight_, bias_);
   }
 
   Quality score(const at::Tensor& answers) const override {

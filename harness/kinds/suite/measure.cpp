@@ -132,8 +132,10 @@ class Runner {
     std::optional<RunFile> file = result_of(target_.out, run, slot.so_far.series_id);
     if (!file) {
       slot.code = code == ExitCode::kOk ? ExitCode::kAborted : code;
-      slot.trouble = fmt::format("its process ended with exit code {} and left no result",
-                                 static_cast<int>(code));
+      slot.trouble = interrupt_requested()
+                         ? "it was stopped before it measured anything"
+                         : fmt::format("its process ended with exit code {} and left no result",
+                                       static_cast<int>(code));
       print_err(fmt::format("{}/{}: {}\n", run.workload, run.scenario, slot.trouble));
       return;
     }

@@ -34,13 +34,15 @@ std::string searched_text(const LoadGenReport& report) {
 std::string set_up_text(const SetUpTrials& set_up) {
   const SetUpTrial& best = best_set_up(set_up.trials);
   const SetUpTrial& usual = set_up.trials.front();
-  return fmt::format(
-      "{:<26} {}, batches of {}: of {} that were tried{}, {}\n", "set-up",
-      format_count(best.threads, "thread"), best.batch_size,
-      format_count(std::ssize(set_up.trials), "set-up"), set_up.from.empty() ? "" : " before",
+  const std::string gain =
       &best == &usual
           ? "the usual one"
-          : fmt::format("{:.2f}x the usual", best.samples_per_second / usual.samples_per_second));
+          : fmt::format("{:.2f}x the usual", best.samples_per_second / usual.samples_per_second);
+  return wrap(fmt::format("{:<26} {}, batches of {}: {}, of {} tried{}", "set-up",
+                          format_count(best.threads, "thread"), best.batch_size, gain,
+                          std::ssize(set_up.trials), set_up.from.empty() ? "" : " before"),
+              kColumns, 27) +
+         "\n";
 }
 
 }  // namespace
@@ -52,7 +54,9 @@ std::string loadgen_text(const Result& result) {
   std::string text =
       wrap(fmt::format("{:<26} {:>16}  {}: {} in {}{}",
                        "LoadGen: " + printable(report.figure.tag, 17),
-                       format_quantity(report.figure.value, printable(report.figure.unit, 16)),
+                       report.figure.value > 0
+                           ? format_quantity(report.figure.value, printable(report.figure.unit, 16))
+                           : "none",
                        report.valid ? "valid" : "INVALID",
                        offline ? format_count(report.queries, "sample")
                                : fmt::format("{} queries", report.queries),

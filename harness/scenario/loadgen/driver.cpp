@@ -34,6 +34,8 @@ using LoadGenClock = mlperf::PerfClock;
 constexpr std::uint64_t kAccuracyLogSeed = 720381539243781796U;
 constexpr std::uint64_t kLoggedSamples = 4096;
 constexpr std::uint64_t kSameSample = 3;
+/// How long a server may wait for queries before it looks whether somebody wants to stop.
+constexpr std::chrono::milliseconds kLook{100};
 
 double seconds_of(LoadGenClock::duration duration) {
   return std::chrono::duration<double>(duration).count();
@@ -260,7 +262,11 @@ class Server : public Bridge {
   void answer_all() {
     std::unique_lock<std::mutex> lock(mutex_);
     while (true) {
-      changed_.wait(lock, [&] { return ended_ || loaded_ != nullptr || !waiting_.empty(); });
+      // Queries may come years apart; whoever wants to stop should not wait for the next.
+      while (!changed_.wait_for(
+          lock, kLook, [&] { return ended_ || loaded_ != nullptr || !waiting_.empty(); })) {
+        if (system_.stop_requested()) throw Interrupted();
+      }
       if (loaded_ != nullptr) {
         load(lock);
         continue;

@@ -29,7 +29,7 @@ json exact(const json& value) {
   return large ? json(value.dump()) : value;
 }
 
-/// A number, also where it was written as a text; true is 1.
+/// A number; true is 1.
 std::optional<double> number_of(const json& value) {
   if (value.is_number()) return value.get<double>();
   if (value.is_boolean()) return value.get<bool>() ? 1 : 0;
@@ -60,6 +60,7 @@ TestLog read_log(const std::filesystem::path& file, bool judged) {
   TestLog log;
   bool any = false;
   bool has_verdict = false;
+  std::string early_stopping;
   for (const std::string& line : split(read_file(file, kLargestLog), '\n')) {
     if (!line.starts_with(kMark)) continue;
     const json entry = json::parse(line.substr(kMark.size()), nullptr, false);
@@ -73,6 +74,7 @@ TestLog read_log(const std::filesystem::path& file, bool judged) {
       has_verdict = true;
       log.valid = value == "VALID";
     }
+    if (key == "early_stopping_result") early_stopping = text_of(value);
     if (key == "result_invalid_reason") add_reasons(text_of(value), log.reasons);
     if (metadata.is_object() && metadata.value("is_error", false)) {
       add_reasons(text_of(value), log.reasons);
@@ -87,6 +89,11 @@ TestLog read_log(const std::filesystem::path& file, bool judged) {
   if (!any || (judged && !has_verdict)) {
     throw Error(printable(file.string()), "holds no outcome of a test",
                 "the disk may be full, or the test was stopped");
+  }
+  // LoadGen leaves this one out of its reasons.
+  if (judged && log.number("early_stopping_met") == 0.0) {
+    add_reasons(early_stopping.empty() ? "early stopping is not satisfied" : early_stopping,
+                log.reasons);
   }
   if (judged && !log.valid && log.reasons.empty()) {
     log.reasons.emplace_back("LoadGen says INVALID without a reason");

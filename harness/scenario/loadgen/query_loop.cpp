@@ -26,9 +26,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// LoadGen makes its queries beforehand, for twice as long as it is told that they take. What gets
-// faster than that runs out of them, so it is told less.
+// LoadGen makes its queries beforehand, for twice as long as it is told that they take, of offline
+// for 1.1 times. What gets faster than that runs out of them, so it is told less.
 constexpr double kOptimism = 0.5;
+constexpr double kOptimismOffline = 0.75;
 // By how much both clocks may differ over a test: slewing is allowed 0.05 %.
 constexpr double kClockGrain = 2e-3;
 constexpr double kClockDrift = 1e-3;
@@ -77,6 +78,8 @@ class QueryLoop : public SystemUnderTest {
     if (rows_) {
       keep_rows(samples, rows);
     } else if (timed_) {
+      last_answer_ = session_.now();
+      if (queries_ == 0) first_query_ = last_answer_ - one.seconds;
       put(one, false);
     }
   }
@@ -85,11 +88,11 @@ class QueryLoop : public SystemUnderTest {
   void loop() {
     if (options_.logs.empty()) throw Error("LoadGen", "has no folder for its logs");
     session_.tell(&Observer::stage, "queries");
-    plan_ = first_plan();
+    plan_ = plan_of_tier(info_.name, options_.tier, answers_.samples());
     load(first_samples());
     begin_ = session_.now();
     warm_up();
-    plan_.expected_seconds = kOptimism * usual_seconds_;
+    plan_.expected_seconds = (offline_ ? kOptimismOffline : kOptimism) * usual_seconds_;
     if (info_.name == "server") choose_rate();
     time_queries();
     if (options_.evaluate && record_.stop == StopReason::kCompleted) evaluate();
@@ -101,27 +104,6 @@ class QueryLoop : public SystemUnderTest {
   std::string chosen(const char* name) const {
     const auto found = context_.chosen.find(name);
     return found == context_.chosen.end() || found->second == "null" ? "" : found->second;
-  }
-
-  double key(const char* name) const { return options_.tier.more.at(name); }
-  double key(const char* name, double otherwise) const {
-    const auto found = options_.tier.more.find(name);
-    return found == options_.tier.more.end() ? otherwise : found->second;
-  }
-
-  TestPlan first_plan() const {
-    TestPlan plan;
-    plan.scenario = info_.name;
-    plan.samples = answers_.samples();
-    plan.samples_in_memory =
-        std::min(plan.samples, static_cast<std::int64_t>(key("samples_in_memory")));
-    plan.samples_per_query = static_cast<std::int64_t>(key("samples_per_query", 1));
-    plan.min_queries = options_.tier.min_steps;
-    plan.min_seconds = options_.tier.min_seconds;
-    plan.percentile = key("percentile", plan.percentile);
-    plan.latency_bound = key("latency_bound_ms", 0) * 1e-3;
-    plan.seeds = seeds_of_round(key("round"));
-    return plan;
   }
 
   Samples first_samples() const {
@@ -175,11 +157,12 @@ class QueryLoop : public SystemUnderTest {
   void choose_rate() {
     if (const std::string asked = chosen("server_rate"); !asked.empty()) {
       plan_.rate = parse_number(asked).value_or(0);
+      refuse_endless();
       return;
     }
     TestPlan probe = plan_;
     probe.min_queries = 1;
-    probe.min_seconds = key("probe_seconds");
+    probe.min_seconds = options_.tier.more.at("probe_seconds");
     const auto fits = [&](double rate) {
       session_.tell(&Observer::progress, fmt::format("trying {:.4g} queries/s", rate),
                     std::ssize(search_), std::int64_t{0});
@@ -193,6 +176,19 @@ class QueryLoop : public SystemUnderTest {
       return met;
     };
     plan_.rate = highest_rate(1 / usual_seconds_, fits);
+    // None held: the least that was tried shows by how much.
+    if (plan_.rate == 0) plan_.rate = search_.back().rate;
+  }
+
+  /// Nobody can stop LoadGen while it waits for the time of the next query.
+  void refuse_endless() const {
+    const double seconds = static_cast<double>(plan_.min_queries) / plan_.rate;
+    const double most = options_.tier.max_seconds;
+    if (most <= 0 || seconds <= most) return;
+    throw Error(fmt::format("--server-rate {:g}", plan_.rate),
+                fmt::format("its {} queries take {}, the tier allows {}", plan_.min_queries,
+                            format_quantity(seconds, "s"), format_quantity(most, "s")),
+                "give a higher rate");
   }
 
   /// At the percentile that counts, seconds; 0 where the log has none.
@@ -216,8 +212,10 @@ class QueryLoop : public SystemUnderTest {
       timed_ = true;
       const TestLog log = test(plan_, kTimed);
       timed_ = false;
-      const bool again = !log.valid && !search_.empty() && attempt < kLess.size() &&
-                         log.number("result_perf_constraints_met") == 0.0;
+      // Early stopping asks for more than the percentile itself: what is too fast fails that first.
+      const bool too_fast = log.number("result_perf_constraints_met") == 0.0 ||
+                            log.number("early_stopping_met") == 0.0;
+      const bool again = !log.valid && !search_.empty() && attempt < kLess.size() && too_fast;
       if (!again) return report(log);
       search_.push_back({plan_.rate, latency_of(log, plan_), false});
       fs::rename(options_.logs / kTimed, options_.logs / fmt::format("search-{}", search_.size()));
@@ -249,8 +247,9 @@ class QueryLoop : public SystemUnderTest {
     report.version = log.version;
     report.sources_sha256 = sources_sha256();
     report.queries = queries_;
-    report.seconds = clock_.steady;
-    report.valid = log.valid;
+    report.seconds = last_answer_ - first_query_;
+    // LoadGen says VALID beside errors of its own.
+    report.valid = log.valid && log.errors == 0;
     report.reasons = log.reasons;
     report.figure = {std::string(figure.tag), std::string(figure.unit), figure_in(log, figure)};
     report.percentiles = percentiles_of(log);
@@ -259,16 +258,24 @@ class QueryLoop : public SystemUnderTest {
     report.effective = log.effective;
     report.histogram = latencies_.histogram();
     report.search = search_;
-    // LoadGen takes its times from a clock that somebody may set.
-    if (std::abs(clock_.loadgen - clock_.steady) > kClockGrain + kClockDrift * clock_.steady) {
+    const std::string clock = moved_clock();
+    if (!clock.empty()) {
       report.valid = false;
-      report.reasons.push_back(fmt::format(
-          "the clock was set while it ran: {:.3f} s by the time of day, {:.3f} s by the monotonic "
-          "clock",
-          clock_.loadgen, clock_.steady));
+      report.reasons.push_back(clock);
     }
     record_.loadgen = std::move(report);
     add_files(kTimed);
+  }
+
+  /// LoadGen takes its times from a clock that somebody may set. Empty: nobody did.
+  std::string moved_clock() const {
+    if (std::abs(clock_.loadgen - clock_.steady) <= kClockGrain + kClockDrift * clock_.steady) {
+      return {};
+    }
+    return fmt::format(
+        "the clock was set while it ran: {:.3f} s by the time of day, {:.3f} s by the monotonic "
+        "clock",
+        clock_.loadgen, clock_.steady);
   }
 
   void add_files(const std::string& test) {
@@ -315,7 +322,11 @@ class QueryLoop : public SystemUnderTest {
     LoadGenReport& report = *record_.loadgen;
     report.audit = name;
     const FigureOfScenario& figure = *figure_of_scenario(info_.name);
-    std::vector<std::string> reasons = log.reasons;
+    std::vector<std::string> reasons;
+    for (const std::string& reason : log.reasons) reasons.push_back(name + ": " + reason);
+    if (const std::string clock = moved_clock(); !clock.empty()) {
+      reasons.push_back(name + ": " + clock);
+    }
     reasons.push_back(
         differing_speed(name, report.figure.value, figure_in(log, figure), figure.unit == "s"));
     if (name == "TEST01") {
@@ -363,6 +374,8 @@ class QueryLoop : public SystemUnderTest {
   double begin_ = 0;
   double usual_seconds_ = 0;  ///< of a query; of offline, of a sample
   std::int64_t queries_ = 0;  ///< timed; of offline, samples
+  double first_query_ = 0;    ///< of the timed test: when it was to be answered
+  double last_answer_ = 0;
   bool timed_ = false;
   std::optional<std::vector<std::vector<float>>> rows_{};  ///< of an accuracy test, by sample
   std::int64_t answered_ = 0;                              ///< samples with a row

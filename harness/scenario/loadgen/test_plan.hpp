@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "harness/workload/rules.hpp"
+
 namespace harness::loadgen {
 
 enum class Mode { kPerformance, kAccuracy };
@@ -37,6 +39,10 @@ struct TestPlan {
   RoundSeeds seeds{};
   std::string audit{};  ///< TEST01 or TEST04
 };
+
+/// What `tier` says of the timed test, without how fast the system is. Its `more` has all keys of
+/// the scenario; `samples` are in the evaluation set.
+TestPlan plan_of_tier(std::string_view scenario, const Tier& tier, std::int64_t samples);
 
 /// Throws Error for a plan that LoadGen would crash on, never end with, or run as something else;
 /// for more queries than fit into `available` bytes too, since it makes all of them before it
