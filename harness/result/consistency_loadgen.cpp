@@ -25,6 +25,7 @@ class Checker {
     met();
     histogram();
     set_up();
+    for (std::size_t i = 0; i < report_.percentiles.size(); ++i) percentile(i);
     for (std::size_t i = 1; i < report_.percentiles.size(); ++i) {
       const LatencyPercentile& before = report_.percentiles[i - 1];
       const LatencyPercentile& here = report_.percentiles[i];
@@ -34,6 +35,21 @@ class Checker {
   }
 
  private:
+  /// It is a number of LoadGen's log; of queries only multi-stream has one beside that of samples.
+  void percentile(std::size_t i) {
+    const LatencyPercentile& stored = report_.percentiles[i];
+    for (const char* of : {"_per_query", ""}) {
+      const auto logged = report_.log.find(
+          fmt::format("result_{:.2f}_percentile{}_latency_ns", stored.percentile, of));
+      if (logged == report_.log.end()) continue;
+      problems_.expect_same(fmt::format("/loadgen/percentiles/{}/seconds", i), stored.seconds,
+                            logged->second * 1e-9);
+      return;
+    }
+    problems_.expect(false, fmt::format("/loadgen/percentiles/{}", i),
+                     "is not in the log of LoadGen");
+  }
+
   /// What LoadGen found wanting makes no valid run.
   void met() {
     if (!report_.valid) return;

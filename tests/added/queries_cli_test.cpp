@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "harness/base/files.hpp"
@@ -261,15 +262,22 @@ TEST_CASE("threads and batch size are chosen by measuring, once for a series", "
   CHECK(by_index[2]["settings"]["effective"]["threads"] ==
         by_index[1]["settings"]["effective"]["threads"]);
 
-  // A file that took another one than its trials say.
-  json forged = by_index[1];
-  forged["loadgen"]["set_up"]["trials"][0]["samples_per_second"] = 1e9;
-  forged["digest"] = digest_of(forged);
-  const fs::path lie = folder / "forged.json";
-  std::ofstream(lie) << forged;
-  const Outcome refused = run_added({"validate", lie.string()});
-  CHECK(refused.code != 0);
-  CHECK_THAT(refused.out, Catch::Contains("/settings/effective/batch_size"));
+  // Files that contradict themselves, with digests that fit.
+  const std::vector<std::tuple<const char*, double, const char*>> lies = {
+      {"/loadgen/set_up/trials/0/samples_per_second", 1e9, "/settings/effective/batch_size"},
+      {"/loadgen/percentiles/0/seconds", 1e-9, "/loadgen/percentiles/0/seconds"},
+      {"/loadgen/log/result_min_queries_met", 0, "/loadgen/log/result_min_queries_met"},
+      {"/loadgen/figure/value", 1e9, "/loadgen/figure/value"}};
+  for (const auto& [where, value, named] : lies) {
+    json forged = by_index[1];
+    forged[json::json_pointer(where)] = value;
+    forged["digest"] = digest_of(forged);
+    const fs::path lie = folder / "forged.json";
+    std::ofstream(lie) << forged;
+    const Outcome refused = run_added({"validate", lie.string()});
+    CHECK(refused.code != 0);
+    CHECK_THAT(refused.out, Catch::Contains(named));
+  }
 
   // What was asked for is not searched.
   run(folder / "asked", {"--threads", "1", "--batch-size", "4"});
