@@ -40,7 +40,7 @@ class Campaign {
   Campaign(const CampaignOptions& options, const CampaignHooks& hooks)
       : options_(checked(options)),
         hooks_(hooks),
-        of_results_(ends_in_harness_run(options.baseline)),
+        of_results_(leaves_results(options.baseline)),
         folder_(options.out, {"baseline", "candidate"}, options.resumed.has_value()),
         planned_(begin_plan(options, true)),
         runs_(options, hooks, planned_.id, planned_.pause_seconds),
@@ -70,8 +70,13 @@ class Campaign {
 
  private:
   static const CampaignOptions& checked(const CampaignOptions& options) {
-    const bool of_results = ends_in_harness_run(options.baseline);
-    if (of_results != ends_in_harness_run(options.candidate)) {
+    const bool of_suites = ends_in_harness_suite(options.baseline);
+    if (of_suites != ends_in_harness_suite(options.candidate)) {
+      throw Error("--ab-base and --ab-cand", "one is a harness suite, the other is not",
+                  "two commands of one kind, with nothing behind 'harness suite OPTIONS'");
+    }
+    if (!of_suites &&
+        ends_in_harness_run(options.baseline) != ends_in_harness_run(options.candidate)) {
       throw Error("--ab-base and --ab-cand", "one is a harness run, the other is not",
                   "two commands of one kind, with nothing behind 'harness run OPTIONS'; or "
                   "--lockstep, if the other speaks its protocol");
@@ -134,9 +139,10 @@ class Campaign {
     const double budget = *options_.budget_seconds;
     if (!priced_ && pairs >= kPairsToPrice) {
       // A later night adds to what is there.
-      const std::size_t fewest = planned_.plan.nights.empty()
-                                     ? fewest_clusters(1, planned_.plan, options_.rules.options)
-                                     : planned_.plan.block;
+      const std::size_t fewest =
+          planned_.plan.nights.empty()
+              ? fewest_clusters(tested_, planned_.plan, options_.rules.options)
+              : planned_.plan.block;
       const ClusterPlan plan =
           plan_clusters(budget, {of_a_pair, 0, 1, 1, 1}, fewest,
                         options_.rules.options.most_clusters, planned_.plan.block);
@@ -260,11 +266,15 @@ class Campaign {
     return plan;
   }
 
-  CampaignDecision judge(GateReport& report) const {
+  CampaignDecision judge(GateReport& report) {
     const GatePlan plan = plan_so_far();
     if (of_results_) {
       CampaignDecision decision;
       report = gate_results(baseline_, candidate_, options_.rules, plan, &decision);
+      const auto tested =
+          std::count_if(report.rows.begin(), report.rows.end(),
+                        [](const GateRow& row) { return row.margin > 0 && !row.exact; });
+      tested_ = std::max<std::size_t>(1, static_cast<std::size_t>(tested));
       return decision;
     }
     report.subject = "wall time of a command";
@@ -292,7 +302,8 @@ class Campaign {
   Failures failures_;
   GateColumn times_{};  ///< of commands that are no harness run
   std::optional<LineFile> lines_{};
-  std::int64_t done_ = 0;  ///< pairs
+  std::int64_t done_ = 0;   ///< pairs
+  std::size_t tested_ = 1;  ///< metrics that are not exact, of what was judged last
 };
 
 }  // namespace

@@ -55,9 +55,9 @@ struct CampaignHooks {
   std::function<void(const std::string&)> say{};
 };
 
-/// A `harness run` gets its own --out and is judged by its results' metrics, any other command by
-/// its wall time; both commands have to be of one kind. Throws Error for a command that fails,
-/// Interrupted when asked to stop; what was measured stays in `out`.
+/// A `harness run`, or a `harness suite`, gets its own --out and is judged by its results' metrics,
+/// any other command by its wall time; both commands have to be of one kind. Throws Error for a
+/// command that fails, Interrupted when asked to stop; what was measured stays in `out`.
 GateReport run_campaign(const CampaignOptions& options, const CampaignHooks& hooks);
 
 /// Drops the last pair of a campaign's files if a run in it was stopped: an interrupted campaign

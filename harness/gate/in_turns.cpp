@@ -100,6 +100,10 @@ GateReport measure_in_turns(CampaignOptions campaign, Measuring how, const Campa
   const bool asked = how == Measuring::kLockstep;
   const bool of_results =
       ends_in_harness_run(campaign.baseline) && ends_in_harness_run(campaign.candidate);
+  if (asked &&
+      (ends_in_harness_suite(campaign.baseline) || ends_in_harness_suite(campaign.candidate))) {
+    throw Error("--lockstep", "a suite does not step when told", "leave it out");
+  }
   const bool whole = !asked && (!of_results || how == Measuring::kWhole);
   if (whole && !campaign.anchor.empty()) {
     throw Error("--anchor", "needs sides that step in turn", "--lockstep, or leave it out");
@@ -154,8 +158,16 @@ GateReport measure_in_turns(CampaignOptions campaign, Measuring how, const Campa
 GateReport run_in_turns(CampaignOptions campaign, Measuring how, const CampaignHooks& hooks) {
   GateReport report = measure_in_turns(campaign, how, hooks);
   if (campaign.resumed || !rules_alone_forbid(report)) return report;
-  const auto differs = [](const GateDifference& one) { return one.name == kRulesDiffer; };
+  const auto differs = [](const GateDifference& one) {
+    return is_difference_in(one, kRulesDiffer);
+  };
   if (std::none_of(report.forbidding.begin(), report.forbidding.end(), differs)) return report;
+  if (ends_in_harness_suite(campaign.baseline)) {
+    report.notes.emplace_back(
+        "the tasks of a suite run under the rules of their own program; --accept-rules begins a "
+        "new baseline");
+    return report;
+  }
   const std::string rules = own_rules(report.workload);
   for (std::string* command : {&campaign.baseline, &campaign.candidate}) {
     if (has_rules(*command)) return report;

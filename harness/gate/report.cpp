@@ -53,10 +53,10 @@ bool rules_alone_forbid(const GateReport& report) {
       std::any_of(report.rows.begin(), report.rows.end(),
                   [](const GateRow& row) { return row.verdict == Verdict::kRegressed; });
   return !report.forbidding.empty() && !regressed &&
-         std::all_of(report.forbidding.begin(), report.forbidding.end(),
-                     [](const GateDifference& one) {
-                       return one.name == kRulesDiffer || one.name == kChecksDiffer;
-                     });
+         std::all_of(
+             report.forbidding.begin(), report.forbidding.end(), [](const GateDifference& one) {
+               return is_difference_in(one, kRulesDiffer) || is_difference_in(one, kChecksDiffer);
+             });
 }
 
 std::string verdict_word(const GateRow& row) {

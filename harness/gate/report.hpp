@@ -56,11 +56,12 @@ struct GateDifference {
   std::string name{};
   std::string baseline{};
   std::string candidate{};
+  bool operator==(const GateDifference&) const = default;
 };
 
 struct GateReport {
-  std::string subject{};   ///< workload, version of its rules and tier; or "command"
-  std::string workload{};  ///< its name; empty for commands
+  std::string subject{};   ///< workload, version of its rules and tier; or the tasks; or "command"
+  std::string workload{};  ///< its name; empty for several tasks, and for commands
   std::string method{};    ///< how the sides were compared, one sentence
   double alarm_error = 0;  ///< that any metric is called regressed or faster and is not, at most
   double same_error = 0;   ///< that one changed by its margin is called the same, at most

@@ -96,11 +96,9 @@ void check_gate_side(const Side& side, bool allow_debug, GateReport& report) {
   }
 }
 
-void check_gate_sides(const Side& baseline, const Side& candidate, bool allow_debug,
-                      GateReport& report) {
+void check_together(const Side& baseline, const Side& candidate) {
   std::set<std::string> uuids;
   for (const Side* side : {&baseline, &candidate}) {
-    check_gate_side(*side, allow_debug, report);
     for (const Result& run : side->runs) {
       if (uuids.insert(run.identity.uuid).second) continue;
       refuse(side->name, run, "is there twice", "a run cannot be compared with itself",
@@ -108,6 +106,12 @@ void check_gate_sides(const Side& baseline, const Side& candidate, bool allow_de
     }
   }
   check_campaigns(baseline, candidate);
+}
+
+void check_gate_sides(const Side& baseline, const Side& candidate, bool allow_debug,
+                      GateReport& report) {
+  for (const Side* side : {&baseline, &candidate}) check_gate_side(*side, allow_debug, report);
+  check_together(baseline, candidate);
 }
 
 void refuse_missed(const Side& baseline) {

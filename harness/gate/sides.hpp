@@ -15,8 +15,11 @@ bool missed_quality(const Result& run);
 /// dry runs. Runs with several set-ups are added to what forbids the comparison.
 void check_gate_side(const Side& side, bool allow_debug, GateReport& report);
 
-/// The same of both, and of them together: a run given twice, and exchanged sides of a campaign,
-/// are not comparable.
+/// Throws Error for a run given twice and for exchanged sides of a campaign, which are not
+/// comparable.
+void check_together(const Side& baseline, const Side& candidate);
+
+/// All of this for both sides.
 void check_gate_sides(const Side& baseline, const Side& candidate, bool allow_debug,
                       GateReport& report);
 

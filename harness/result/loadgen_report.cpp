@@ -33,6 +33,10 @@ double LatencyHistogram::begin(std::size_t bin) {
   return kLowest * std::pow(10.0, static_cast<double>(bin) / kPerDecade);
 }
 
+Direction direction_of(const LoadGenFigure& figure) {
+  return figure.unit == "s" ? Direction::kLower : Direction::kHigher;
+}
+
 const FigureOfScenario* figure_of_scenario(std::string_view scenario) {
   const auto found =
       std::find_if(kFigures.begin(), kFigures.end(),

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/base/metric.hpp"
+
 namespace harness {
 
 /// Latencies counted in bins of equal width on a logarithmic scale, a hundred a decade from 100 ns
@@ -42,6 +44,9 @@ struct LoadGenFigure {
   std::string unit{};  ///< s, samples/s
   double value = 0;
 };
+
+/// Of times less is better, of rates more.
+Direction direction_of(const LoadGenFigure& figure);
 
 /// A rate of the server scenario that was tried for a short while.
 struct ServerProbe {
