@@ -17,6 +17,7 @@
 #include "harness/cli/output.hpp"
 #include "harness/cli/run_options.hpp"
 #include "harness/commands/command.hpp"
+#include "harness/commands/suite.hpp"
 #include "harness/gate/campaign.hpp"
 #include "harness/gate/campaign_screen.hpp"
 #include "harness/gate/forms.hpp"
@@ -24,6 +25,7 @@
 #include "harness/gate/in_turns.hpp"
 #include "harness/gate/plan_file.hpp"
 #include "harness/gate/rules.hpp"
+#include "harness/gate/suite_campaign.hpp"
 #include "harness/gate/verdict_file.hpp"
 #include "harness/kinds/suite/side_results.hpp"
 #include "harness/lockstep/shell_command.hpp"
@@ -129,6 +131,7 @@ void take_resumed(const Options& options, CampaignOptions& campaign) {
   campaign.anchor = campaign.resumed->anchor;
   campaign.trained_baseline = campaign.resumed->trained_baseline;
   campaign.trained_candidate = campaign.resumed->trained_candidate;
+  campaign.tasks = campaign.resumed->tasks;
   campaign.budget_seconds = campaign.resumed->budget_seconds;
   campaign.convergence_budget_seconds = campaign.resumed->convergence_budget_seconds;
 }
@@ -138,9 +141,13 @@ std::string what_is_left(const fs::path& out) {
   for (const char* name : {"campaign.jsonl", "times.jsonl"}) {
     if (fs::exists(out / name)) return "all times are in " + (out / name).string();
   }
+  // Of suites, those behind the steps of their tasks, if they came to it.
+  const bool steps = fs::exists(out / kStepsFolder);
+  const fs::path runs = steps ? out / kSuitesFolder : out;
+  if (!fs::exists(runs)) return "all times are in " + (out / kStepsFolder).string();
   return fmt::format("the runs, judged again by: harness gate --baseline {} --candidate {}",
-                     shell_word((out / "baseline").string()),
-                     shell_word((out / "candidate").string()));
+                     shell_word((runs / "baseline").string()),
+                     shell_word((runs / "candidate").string()));
 }
 
 /// Of standard error; 0 where lines cannot be taken back.
@@ -150,13 +157,28 @@ int columns_to_redraw() {
   return plain ? 0 : terminal_columns(stderr);
 }
 
-/// A full disk takes no verdict away.
-void keep_verdict(const fs::path& out, GateReport& report) {
-  try {
-    write_verdict(out, report);
-  } catch (const Error& error) {
-    report.notes.push_back(std::string("the verdict could not be kept: ") + error.what());
+/// The steps of the tasks that both suites have; none, with a note that says why, where these
+/// cannot be told from the commands.
+std::vector<SuiteTaskCommands> tasks_in_steps(const CampaignOptions& campaign,
+                                              std::vector<std::string>& notes) {
+  std::vector<SuiteTaskCommands> tasks;
+  if (!ends_in_harness_suite(campaign.baseline) || !ends_in_harness_suite(campaign.candidate)) {
+    return tasks;
   }
+  try {
+    const std::vector<TaskSteps> candidate = steps_of_suite(campaign.candidate);
+    for (const TaskSteps& before : steps_of_suite(campaign.baseline)) {
+      const auto now = std::find_if(candidate.begin(), candidate.end(), [&](const TaskSteps& one) {
+        return one.workload == before.workload;
+      });
+      if (now == candidate.end()) continue;
+      tasks.push_back({before.workload, new_uuid(), before.command, now->command});
+    }
+  } catch (const Error& error) {
+    notes.push_back(std::string("the suites' steps are not timed in lockstep: ") + error.what());
+    tasks.clear();
+  }
+  return tasks;
 }
 
 /// `out` becomes the folder of the campaign.
@@ -164,6 +186,7 @@ GateReport run_commands(const Options& options, const GateRules& rules, fs::path
   install_interrupt_handlers();
   const StopMessage message("stopping; a command in progress is asked to end");
   CampaignOptions campaign;
+  std::vector<std::string> notes;
   campaign.rules = rules;
   if (options.text("resume")) {
     take_resumed(options, campaign);
@@ -174,6 +197,7 @@ GateReport run_commands(const Options& options, const GateRules& rules, fs::path
     campaign.out = fs::absolute(options.text("out").value_or(new_run_folder("gate").string()));
     campaign.id = new_uuid();
     campaign.pool = options.flag("pool");
+    if (!options.flag("whole")) campaign.tasks = tasks_in_steps(campaign, notes);
   }
   if (const auto minutes = options.number("budget")) campaign.budget_seconds = *minutes * 60;
   if (const auto minutes = options.number("convergence-budget")) {
@@ -190,6 +214,7 @@ GateReport run_commands(const Options& options, const GateRules& rules, fs::path
   hooks.say = [&](const std::string& line) { screen.say(line); };
   try {
     GateReport report = run_in_turns(campaign, asked_measuring(options), hooks);
+    report.notes.insert(report.notes.end(), notes.begin(), notes.end());
     report.notes.push_back(what_is_left(campaign.out));
     out = campaign.out;
     return report;

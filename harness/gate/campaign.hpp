@@ -31,7 +31,9 @@ struct CampaignOptions {
   /// Of sides in lockstep: whole trainings of these commands follow. Empty: none do.
   std::string trained_baseline{};
   std::string trained_candidate{};
-  /// For these; 0: none. Empty: by the rules.
+  /// Of two suites: the steps of their tasks, which come before them. Empty: none do.
+  std::vector<SuiteTaskCommands> tasks{};
+  /// For trainings; 0: none. Empty: by the rules.
   std::optional<double> convergence_budget_seconds{};
   bool pool = false;  ///< a later night may add to what is inconclusive
   /// A campaign in `out` that was stopped goes on; one that ended inconclusive, and was to be

@@ -148,6 +148,7 @@ PlannedCampaign begin_plan(const CampaignOptions& options, bool whole) {
     plan.whole = whole;
     plan.trained_baseline = options.trained_baseline;
     plan.trained_candidate = options.trained_candidate;
+    plan.tasks = options.tasks;
     plan.rules_sha256 = options.rules.sha256;
     plan.pause_seconds = options.pause_seconds;
     plan.plan.pooled = options.pool;

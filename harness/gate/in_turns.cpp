@@ -17,6 +17,7 @@
 #include "harness/gate/differences.hpp"
 #include "harness/gate/lockstep_campaign.hpp"
 #include "harness/gate/plan_file.hpp"
+#include "harness/gate/suite_campaign.hpp"
 #include "harness/lockstep/protocol.hpp"
 #include "harness/lockstep/shell_command.hpp"
 
@@ -25,6 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr double kMinute = 60;
 constexpr const char* kConvergenceFolder = "convergence";
 // Its steps are timed in lockstep; what trains to a target has no steps of its own.
 constexpr const char* kSpeedTier = " --tier quick";
@@ -92,7 +94,20 @@ bool trains_to_target(const NoLockstep& why) {
   return why.why().find(kTrainsToTarget) != std::string::npos;
 }
 
+/// Whole suites take long: nobody waits for as many as could be judged.
+void check_suites(CampaignOptions& campaign, Measuring how) {
+  if (how == Measuring::kLockstep) {
+    throw Error("--lockstep", "a suite does not step when told", "leave it out");
+  }
+  if (!campaign.anchor.empty()) {
+    throw Error("--anchor", "is for single runs, not for suites", "leave it out");
+  }
+  if (campaign.resumed || campaign.budget_seconds) return;
+  campaign.budget_seconds = campaign.rules.suites.budget_minutes * kMinute;
+}
+
 GateReport measure_in_turns(CampaignOptions campaign, Measuring how, const CampaignHooks& hooks) {
+  if (!campaign.tasks.empty()) return run_suite_campaign(campaign, hooks);
   if (campaign.resumed) {
     return campaign.resumed->whole ? run_campaign(campaign, hooks)
                                    : lockstep_then_convergence(campaign, hooks);
@@ -100,10 +115,6 @@ GateReport measure_in_turns(CampaignOptions campaign, Measuring how, const Campa
   const bool asked = how == Measuring::kLockstep;
   const bool of_results =
       ends_in_harness_run(campaign.baseline) && ends_in_harness_run(campaign.candidate);
-  if (asked &&
-      (ends_in_harness_suite(campaign.baseline) || ends_in_harness_suite(campaign.candidate))) {
-    throw Error("--lockstep", "a suite does not step when told", "leave it out");
-  }
   const bool whole = !asked && (!of_results || how == Measuring::kWhole);
   if (whole && !campaign.anchor.empty()) {
     throw Error("--anchor", "needs sides that step in turn", "--lockstep, or leave it out");
@@ -156,6 +167,7 @@ GateReport measure_in_turns(CampaignOptions campaign, Measuring how, const Campa
 }  // namespace
 
 GateReport run_in_turns(CampaignOptions campaign, Measuring how, const CampaignHooks& hooks) {
+  if (ends_in_harness_suite(campaign.baseline)) check_suites(campaign, how);
   GateReport report = measure_in_turns(campaign, how, hooks);
   if (campaign.resumed || !rules_alone_forbid(report)) return report;
   const auto differs = [](const GateDifference& one) {

@@ -38,6 +38,10 @@ const char* to_text(GateGroup group) {
   return "quality";
 }
 
+const std::string& unit_of(const GateRow& row, const GateReport& report) {
+  return row.counted.empty() ? report.unit : row.counted;
+}
+
 bool is_open(const GateRow& row) {
   return row.verdict == Verdict::kInconclusive && !row.alarm_only;
 }

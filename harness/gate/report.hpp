@@ -37,6 +37,7 @@ struct GateRow {
   std::optional<double> baseline{};  ///< median of what is compared
   std::optional<double> candidate{};
   std::size_t n = 0;  ///< pairs, or the fewer hours of the two sides, that the interval rests on
+  std::string counted{};                  ///< what `n` counts; empty: the report's unit
   std::optional<Interval> improvement{};  ///< above 1: the candidate is better; for alarms
   std::optional<Interval> same{};         ///< the narrower one that "same" rests on; of pairs only
   std::optional<SlowStarts> slow{};       ///< of pairs only
@@ -85,6 +86,8 @@ const char* to_text(GateGroup group);
 /// Whether nothing but the sides' rules, or the checks of their quality, keep them from being
 /// compared, and the candidate has not missed its quality target.
 bool rules_alone_forbid(const GateReport& report);
+/// "pair", "cluster": what the row has n of; empty for unpaired files.
+const std::string& unit_of(const GateRow& row, const GateReport& report);
 /// Whether a row waits for a clear verdict: no alarm is one of what only raises alarms.
 bool is_open(const GateRow& row);
 /// Whether it is open for noise, so that more of the same would tell.

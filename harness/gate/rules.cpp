@@ -77,6 +77,8 @@ GateRules load_gate_rules(const std::filesystem::path& home) {
   rules.convergence = {convergence.at("epochs_margin"),  convergence.at("seconds_margin"),
                        convergence.at("fewest_seeds"),   convergence.at("most_seeds"),
                        convergence.at("budget_minutes"), convergence.at("budgets")};
+  const json& suites = document.at("suites");
+  rules.suites = {suites.at("budget_minutes"), suites.at("lockstep_share")};
   return rules;
 }
 

@@ -50,6 +50,12 @@ struct ConvergenceRules {
   std::map<std::string, double> budgets{};  ///< of workloads, in its place
 };
 
+/// Of two suites.
+struct SuiteGateRules {
+  double budget_minutes = 240;   ///< of all, where nobody gives another
+  double lockstep_share = 0.25;  ///< of it, at most, for the steps of all tasks in lockstep
+};
+
 struct GateRules {
   std::string version{};
   std::string sha256{};  ///< of the file
@@ -60,6 +66,7 @@ struct GateRules {
   std::map<std::string, std::vector<GatedMetric>> workloads{};  ///< in place of both
   LockstepRules lockstep{};
   ConvergenceRules convergence{};
+  SuiteGateRules suites{};
   bool allow_debug = false;  ///< by the command line: builds that are slow on purpose are judged
 
   /// Those of runs like this one. Throws Error for a scenario that there is none of.
