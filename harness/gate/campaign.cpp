@@ -18,6 +18,7 @@
 #include "harness/gate/failures.hpp"
 #include "harness/gate/judge_pairs.hpp"
 #include "harness/gate/plan_file.hpp"
+#include "harness/gate/sides.hpp"
 #include "harness/gate/verdict_file.hpp"
 #include "harness/gate/whole_runs.hpp"
 #include "harness/lockstep/shell_command.hpp"
@@ -40,6 +41,7 @@ class Campaign {
   Campaign(const CampaignOptions& options, const CampaignHooks& hooks)
       : options_(checked(options)),
         hooks_(hooks),
+        of_suites_(ends_in_harness_suite(options.baseline)),
         of_results_(leaves_results(options.baseline)),
         folder_(options.out, {"baseline", "candidate"}, options.resumed.has_value()),
         planned_(begin_plan(options, true)),
@@ -63,7 +65,9 @@ class Campaign {
     report.baseline = options_.baseline;
     report.candidate = options_.candidate;
     report.campaign = planned_.id;
-    report.notes.insert(report.notes.end(), failures_.notes().begin(), failures_.notes().end());
+    for (const auto* notes : {&failures_.notes(), &std::as_const(notes_)}) {
+      report.notes.insert(report.notes.end(), notes->begin(), notes->end());
+    }
     runs_.add_notes(report);
     return report;
   }
@@ -183,7 +187,8 @@ class Campaign {
         const fs::path folder = folder_of(i == 0 ? baseline_ : candidate_, pair);
         if (fs::exists(folder)) results[i] = runs_.left_in(folder);
       }
-      const auto whole = [](const std::vector<Result>& runs) {
+      const auto whole = [&](const std::vector<Result>& runs) {
+        if (of_suites_ && !why_invalid(runs).empty()) return false;
         return !runs.empty() && std::none_of(runs.begin(), runs.end(), [](const Result& run) {
           return was_stopped(run.status);
         });
@@ -219,13 +224,30 @@ class Campaign {
   /// False where the candidate failed for the second time. Once may happen to anybody.
   bool run_whole_pair(std::int64_t pair) {
     while (const std::optional<FailedSide> failed = run_pair(pair)) {
-      if (failures_.count(fmt::format("pair {}", pair), *failed) != AfterFailure::kTryAgain) {
+      const std::string place = fmt::format("pair {}", pair);
+      if (failed->invalid) {
+        take_invalid(pair, *failed);
+      } else if (failures_.count(place, *failed) != AfterFailure::kTryAgain) {
         return false;
       }
       put_aside(options_.out, pair);
-      hooks_.say(failures_.notes().back());
+      hooks_.say(failed->invalid ? notes_.back() : failures_.notes().back());
     }
     return true;
+  }
+
+  /// Of the many runs of suites one may be invalid by chance, and hours would be lost; but the same
+  /// pair twice is no chance. It is no regression either: a rate at its limit is missed now and
+  /// then.
+  void take_invalid(std::int64_t pair, const FailedSide& failed) {
+    const std::string& side = (failed.side == kCandidate ? candidate_ : baseline_).name;
+    const std::string what = fmt::format("{}, pair {}", side, pair);
+    if (invalid_pair_ == pair) {
+      throw Error(what, failed.why + ", in two tries",
+                  "its results are in " + printable(options_.out.string()));
+    }
+    invalid_pair_ = pair;
+    notes_.push_back(what + " was tried again: a run " + failed.why);
   }
 
   // A B, B A, A B, ...: what drifts evenly weighs on both sides alike.
@@ -236,6 +258,8 @@ class Campaign {
       const std::string& command = i == kCandidate ? options_.candidate : options_.baseline;
       const Side& side = i == kCandidate ? candidate_ : baseline_;
       runs[i] = runs_.run(side.name, pair, command, of_results_);
+      std::string invalid = of_suites_ ? why_invalid(runs[i].results) : "";
+      if (!invalid.empty()) return FailedSide{i, std::move(invalid), true};
       if (runs[i].failure.empty()) continue;
       const std::string name = fmt::format("{}, pair {}", side.name, pair);
       const std::string hint =
@@ -291,6 +315,7 @@ class Campaign {
 
   const CampaignOptions& options_;
   const CampaignHooks& hooks_;
+  bool of_suites_;
   bool of_results_;
   CampaignFolder folder_;
   PlannedCampaign planned_;
@@ -300,6 +325,8 @@ class Campaign {
   Side baseline_;
   Side candidate_;
   Failures failures_;
+  std::int64_t invalid_pair_ = 0;  ///< in which a suite was invalid last
+  std::vector<std::string> notes_{};
   GateColumn times_{};  ///< of commands that are no harness run
   std::optional<LineFile> lines_{};
   std::int64_t done_ = 0;   ///< pairs

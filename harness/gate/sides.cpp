@@ -88,6 +88,17 @@ bool missed_quality(const Result& run) {
                      [](const Violation& violation) { return violation.rule == "quality-target"; });
 }
 
+std::string why_invalid(const std::vector<Result>& runs) {
+  const auto sound = [](const Result& run) {
+    return run.status.state == RunState::kValid || missed_quality(run);
+  };
+  const auto found = std::find_if_not(runs.begin(), runs.end(), sound);
+  if (found == runs.end()) return "";
+  const std::vector<Violation>& violations = found->status.violations;
+  return "is invalid: " +
+         (violations.empty() ? "no reason" : printable(violations.front().rule, 60));
+}
+
 void check_gate_side(const Side& side, bool allow_debug, GateReport& report) {
   if (side.runs.empty()) throw Error(printable(side.name), "holds no result of a run");
   for (const Result& run : side.runs) {

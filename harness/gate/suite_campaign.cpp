@@ -160,7 +160,9 @@ class SuiteCampaign {
 
   GateReport steps_alone(const std::string& why) {
     GateReport report = steps_;
-    report.subject = "steps of a suite's tasks";
+    std::vector<std::string> names;
+    for (const SuiteTaskCommands& task : planned_.tasks) names.push_back(task.workload);
+    report.subject = "steps of " + join(names, ", ");
     report.unit = "cluster";
     report.method = methods_.empty() ? "" : methods_.front();
     report.notes.push_back("whole suites are not run: " + why);

@@ -174,6 +174,11 @@ TEST_CASE("the steps of a suite's tasks come first, in lockstep", "[gate][suite]
   const StepsHome home;
   const TemporaryFolder folder;
   const fs::path out = folder / "out";
+  const fs::path gate_rules = home / "rules/gate.json";
+  json rules = read_json_file(gate_rules);
+  // The fewer share the error, the fewer clusters tell.
+  rules["lockstep"]["metrics"] = {{{"tag", "time.unit"}, {"margin", 0.015}}};
+  std::ofstream(gate_rules) << rules.dump();
   const std::string options = " --tasks stub-queries --threads 1";
   const Outcome outcome =
       home.gate_commands(home.suite_command(options), home.slow_suite() + options, out,
@@ -254,4 +259,28 @@ TEST_CASE("suites in turn that do not fit together are told apart at once", "[ga
                   "a suite does not step when told");
   check_one_error(home.gate_commands(suite, suite, folder / "c", {"--anchor", suite}), 1,
                   "is for single runs");
+}
+
+TEST_CASE("a suite with an invalid run is tried again, and is never judged", "[gate][suite][cli]") {
+  if (without_loadgen()) return;
+  const StepsHome home;
+  const fs::path file = home / "rules/stub-queries.json";
+  json rules = read_json_file(file);
+  // Too few queries for LoadGen.
+  rules["tiers"]["quick"]["scenarios"]["single-stream"] = {
+      {"min_steps", 10}, {"min_seconds", 0.01}, {"samples_in_memory", 16}};
+  std::ofstream(file) << rules.dump();
+  json suite = read_json_file(home.rules_file());
+  suite["tiers"]["quick"]["scenarios"] = {"single-stream"};
+  home.write_rules(suite);
+  const TemporaryFolder folder;
+  const fs::path out = folder / "out";
+  const Outcome outcome =
+      home.gate_commands(home.suite_command(" --tasks stub-queries"),
+                         home.suite_command(" --tasks stub-queries"), out, {"--whole"});
+  CAPTURE(outcome.out, outcome.err);
+  CHECK(outcome.code == 1);
+  CHECK_THAT(outcome.err, Catch::Contains("baseline, pair 1 was tried again: a run is invalid") &&
+                              Catch::Contains("in two tries"));
+  CHECK(fs::exists(out / "stopped-1" / "baseline" / "001"));
 }
