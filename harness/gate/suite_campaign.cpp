@@ -28,15 +28,15 @@ double half_of(double error) { return error / 2; }
 
 /// What is said of the steps of `task` gets its name.
 void name_after(const SuiteTaskCommands& task, GateReport& report) {
-  const std::string name = printable(task.workload, 60) + "/lockstep ";
+  const std::string name = printable(task.workload, 60) + "/lockstep";
   for (GateRow& row : report.rows) {
-    row.tag = name + row.tag;
+    row.tag = name + " " + row.tag;
     row.counted = report.unit;
   }
   for (auto* list : {&report.differences, &report.forbidding}) {
-    for (GateDifference& one : *list) one.name = name + one.name;
+    for (GateDifference& one : *list) one.name = name + " " + one.name;
   }
-  for (std::string& note : report.notes) note = name + "campaign: " + note;
+  for (std::string& note : report.notes) note = name + ": " + note;
 }
 
 template <class Item>
@@ -121,7 +121,7 @@ class SuiteCampaign {
       append(found.rows, steps_.rows);
       append(found.notes, steps_.notes);
       append(found.forbidding, steps_.forbidding);
-    } catch (const NoLockstep& why) {
+    } catch (const NeverBegan& why) {  // an old build, or one that does not know the task
       leave_to_suites(task, why.what_failed() + ": " + why.why());
     } catch (const BudgetTooSmall& why) {
       leave_to_suites(task, fmt::format("its share of the budget is {}; {}",
@@ -152,10 +152,9 @@ class SuiteCampaign {
     hooks_.say("whole suites in turn");
     CampaignHooks hooks = hooks_;
     hooks.look_at_first = [&](const GateReport& first) { hooks_.look_at_first(joined(first)); };
-    const GateReport found = run_campaign(suites, hooks);
-    GateReport kept = found;
-    keep_verdict(suites.out, kept);
-    return joined(found);
+    GateReport found = run_campaign(suites, hooks);
+    keep_verdict(suites.out, found);
+    return joined(std::move(found));
   }
 
   GateReport steps_alone(const std::string& why) {

@@ -284,3 +284,23 @@ TEST_CASE("a suite with an invalid run is tried again, and is never judged", "[g
                               Catch::Contains("in two tries"));
   CHECK(fs::exists(out / "stopped-1" / "baseline" / "001"));
 }
+
+TEST_CASE("a task that the candidate's build does not know is left to the suites, and missed",
+          "[gate][suite][lockstep][cli]") {
+  const StepsHome home;
+  const StepsHome other;
+  json rules = read_json_file(other.rules_file());
+  rules["tasks"].erase(1);
+  other.write_rules(rules);
+  fs::remove(other / "rules/stub-queries.json");
+  const TemporaryFolder folder;
+  const Outcome outcome = home.gate_commands(
+      home.suite_command(), other.environment().front() + " " + home.suite_command(),
+      folder / "out", {"--budget", "0.4"});
+  CAPTURE(outcome.out, outcome.err);
+  CHECK(outcome.code == 5);
+  CHECK_THAT(outcome.err, Catch::Contains("stub-queries is judged by whole runs alone"));
+  const json report = json::parse(outcome.out);
+  REQUIRE(report.at("forbidding").size() == 1);
+  CHECK(report.at("forbidding")[0].at("name") == "stub-queries/steps");
+}
