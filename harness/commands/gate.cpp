@@ -12,12 +12,12 @@
 #include "harness/base/files.hpp"
 #include "harness/base/print.hpp"
 #include "harness/base/text.hpp"
-#include "harness/check/checked_file.hpp"
 #include "harness/check/output_place.hpp"
 #include "harness/cli/options.hpp"
 #include "harness/cli/output.hpp"
 #include "harness/cli/run_options.hpp"
 #include "harness/commands/command.hpp"
+#include "harness/commands/suite.hpp"
 #include "harness/gate/campaign.hpp"
 #include "harness/gate/campaign_screen.hpp"
 #include "harness/gate/forms.hpp"
@@ -25,11 +25,12 @@
 #include "harness/gate/in_turns.hpp"
 #include "harness/gate/plan_file.hpp"
 #include "harness/gate/rules.hpp"
+#include "harness/gate/suite_campaign.hpp"
 #include "harness/gate/verdict_file.hpp"
+#include "harness/kinds/suite/side_results.hpp"
 #include "harness/lockstep/shell_command.hpp"
 #include "harness/measure/identity.hpp"
 #include "harness/measure/progress.hpp"
-#include "harness/result/result_folder.hpp"
 #include "harness/system/interrupt.hpp"
 
 namespace harness {
@@ -46,12 +47,15 @@ Options gate_options() {
   Options options(
       "gate",
       "Tells whether a candidate is as fast as its baseline, as frugal and as right: for CI. "
-      "It takes result files (a file or a folder for each side, all runs of one set-up, from six "
-      "hours or of one campaign), or two commands, which it runs in turn until it can tell.",
+      "It takes result files (a file or a folder for each side, all runs of one set-up, or whole "
+      "suites, from six hours or of one campaign), or two commands, 'harness run' or 'harness "
+      "suite' say, which it runs in turn until it can tell.",
       "--baseline PATH --candidate PATH | --ab-base CMD --ab-cand CMD | --resume DIR");
   options.add("baseline", "results to hold the candidate to", "PATH")
       .add("candidate", "results to judge", "PATH")
-      .add("ab-base", "command for the baseline; of a 'harness run' the results are judged", "CMD")
+      .add("ab-base",
+           "command for the baseline; of a 'harness run' or 'harness suite' the results are judged",
+           "CMD")
       .add("ab-cand", "command for the candidate", "CMD")
       .add("anchor",
            "command for a third side in lockstep, a release say, that creep from night to night is "
@@ -73,7 +77,8 @@ Options gate_options() {
                   "MINUTES", 0, kMostBudgetMinutes)
       .add_number("pause", "seconds to cool down before each run", "S", 0, kMostPauseSeconds)
       .add("out", "folder for a campaign's files; default: a new one under runs/", "DIR")
-      .add_list("metric", "show and count this metric alone; may be repeated", "TAG")
+      .add_list("metric",
+                "show and count this metric alone, of one task or of all; may be repeated", "TAG")
       .add("on-inconclusive", "fail (exit 5, the default) or pass (exit 0)", "fail|pass")
       .add("allow-debug", "judge debug and sanitizer builds, too, whose times mean little")
       .add("format", "text (the default), json, markdown or junit", "FORMAT")
@@ -84,39 +89,6 @@ Options gate_options() {
       .exits({ExitCode::kOk, ExitCode::kUsage, ExitCode::kAborted, ExitCode::kInvalid,
               ExitCode::kRegression, ExitCode::kInconclusive});
   return options;
-}
-
-/// Whether it says that the quality was checked by golden data or tolerances that are not ours.
-bool is_of_foreign_checks(const SchemaProblem& problem) {
-  return problem.path.starts_with("/quality/checks") &&
-         problem.reason.starts_with("breaks rule checks") && !problem.path.ends_with("/error") &&
-         !problem.path.ends_with("/actual");
-}
-
-/// The sound results in a file or below a folder, one a run. `own_rules`: they have to be those of
-/// this program, as have the checks of the quality; what others mean for a comparison is the gate's
-/// to say.
-std::vector<Result> read_results(const fs::path& path, bool own_rules) {
-  std::vector<Result> results;
-  for (const std::string& file : result_files({path.string()})) {
-    CheckedFile checked = check_file(file);
-    const std::string name = printable(file);
-    const auto* run = checked.report.as<Result>();
-    std::string foreign_checks;
-    if (!own_rules) {
-      std::erase_if(checked.report.problems, [&](const SchemaProblem& problem) {
-        const bool foreign = is_of_foreign_checks(problem) && run != nullptr && run->quality;
-        if (foreign) foreign_checks = problem_text(problem);
-        return foreign || problem.path == "/workload/rules_sha256";
-      });
-    }
-    require_sound(checked, ExitCode::kUsage);
-    if (run == nullptr) throw Error(name, "is no result of a run", "leave it out");
-    results.push_back(checked.report.take<Result>());
-    if (!foreign_checks.empty()) results.back().quality->foreign_checks = foreign_checks;
-  }
-  require_whole_series(path, results);
-  return one_per_run(std::move(results));
 }
 
 std::string choice(const Options& options, const std::string& name, const std::string& otherwise,
@@ -159,6 +131,7 @@ void take_resumed(const Options& options, CampaignOptions& campaign) {
   campaign.anchor = campaign.resumed->anchor;
   campaign.trained_baseline = campaign.resumed->trained_baseline;
   campaign.trained_candidate = campaign.resumed->trained_candidate;
+  campaign.tasks = campaign.resumed->tasks;
   campaign.budget_seconds = campaign.resumed->budget_seconds;
   campaign.convergence_budget_seconds = campaign.resumed->convergence_budget_seconds;
 }
@@ -168,9 +141,13 @@ std::string what_is_left(const fs::path& out) {
   for (const char* name : {"campaign.jsonl", "times.jsonl"}) {
     if (fs::exists(out / name)) return "all times are in " + (out / name).string();
   }
+  // Of suites, those behind the steps of their tasks, if they came to it.
+  const bool steps = fs::exists(out / kStepsFolder);
+  const fs::path runs = steps ? out / kSuitesFolder : out;
+  if (!fs::exists(runs)) return "all times are in " + (out / kStepsFolder).string();
   return fmt::format("the runs, judged again by: harness gate --baseline {} --candidate {}",
-                     shell_word((out / "baseline").string()),
-                     shell_word((out / "candidate").string()));
+                     shell_word((runs / "baseline").string()),
+                     shell_word((runs / "candidate").string()));
 }
 
 /// Of standard error; 0 where lines cannot be taken back.
@@ -180,13 +157,28 @@ int columns_to_redraw() {
   return plain ? 0 : terminal_columns(stderr);
 }
 
-/// A full disk takes no verdict away.
-void keep_verdict(const fs::path& out, GateReport& report) {
-  try {
-    write_verdict(out, report);
-  } catch (const Error& error) {
-    report.notes.push_back(std::string("the verdict could not be kept: ") + error.what());
+/// The steps of the tasks that both suites have; none, with a note that says why, where these
+/// cannot be told from the commands.
+std::vector<SuiteTaskCommands> tasks_in_steps(const CampaignOptions& campaign,
+                                              std::vector<std::string>& notes) {
+  std::vector<SuiteTaskCommands> tasks;
+  if (!ends_in_harness_suite(campaign.baseline) || !ends_in_harness_suite(campaign.candidate)) {
+    return tasks;
   }
+  try {
+    const std::vector<TaskSteps> candidate = steps_of_suite(campaign.candidate);
+    for (const TaskSteps& before : steps_of_suite(campaign.baseline)) {
+      const auto now = std::find_if(candidate.begin(), candidate.end(), [&](const TaskSteps& one) {
+        return one.workload == before.workload;
+      });
+      if (now == candidate.end()) continue;
+      tasks.push_back({before.workload, new_uuid(), before.command, now->command});
+    }
+  } catch (const Error& error) {
+    notes.push_back(std::string("the suites' steps are not timed in lockstep: ") + error.what());
+    tasks.clear();
+  }
+  return tasks;
 }
 
 /// `out` becomes the folder of the campaign.
@@ -194,6 +186,7 @@ GateReport run_commands(const Options& options, const GateRules& rules, fs::path
   install_interrupt_handlers();
   const StopMessage message("stopping; a command in progress is asked to end");
   CampaignOptions campaign;
+  std::vector<std::string> notes;
   campaign.rules = rules;
   if (options.text("resume")) {
     take_resumed(options, campaign);
@@ -204,6 +197,7 @@ GateReport run_commands(const Options& options, const GateRules& rules, fs::path
     campaign.out = fs::absolute(options.text("out").value_or(new_run_folder("gate").string()));
     campaign.id = new_uuid();
     campaign.pool = options.flag("pool");
+    if (!options.flag("whole")) campaign.tasks = tasks_in_steps(campaign, notes);
   }
   if (const auto minutes = options.number("budget")) campaign.budget_seconds = *minutes * 60;
   if (const auto minutes = options.number("convergence-budget")) {
@@ -211,7 +205,7 @@ GateReport run_commands(const Options& options, const GateRules& rules, fs::path
   }
   campaign.pause_seconds = options.number("pause").value_or(0);
   CampaignHooks hooks;
-  hooks.read = [](const fs::path& folder) { return read_results(folder, false); };
+  hooks.read = [](const fs::path& folder) { return side_results(folder, SideOf::kCampaign); };
   hooks.look_at_first = [&](GateReport first) { keep_rows(first, options.texts("metric")); };
   CampaignScreen screen(stderr, columns_to_redraw());
   hooks.show = [&](const GateReport& so_far, const CampaignProgress& progress) {
@@ -220,6 +214,7 @@ GateReport run_commands(const Options& options, const GateRules& rules, fs::path
   hooks.say = [&](const std::string& line) { screen.say(line); };
   try {
     GateReport report = run_in_turns(campaign, asked_measuring(options), hooks);
+    report.notes.insert(report.notes.end(), notes.begin(), notes.end());
     report.notes.push_back(what_is_left(campaign.out));
     out = campaign.out;
     return report;
@@ -249,8 +244,8 @@ GateReport judge_files(const Options& options, const GateRules& rules) {
   for (const char* name : {"budget", "convergence-budget", "pause", "out", "anchor"}) {
     if (options.text(name)) throw Error(std::string("--") + name, "is for --ab-base and --ab-cand");
   }
-  Side before{baseline, read_results(baseline, true)};
-  Side now{candidate, read_results(candidate, true)};
+  Side before{baseline, side_results(baseline, SideOf::kFiles)};
+  Side now{candidate, side_results(candidate, SideOf::kFiles)};
   drop_stopped_pair(before, now);
   return gate_results(before, now, rules, planned(options, before));
 }
@@ -294,7 +289,9 @@ void add_repeats(GateReport& report, const Options& options) {
   }
   for (GateRow& row : report.rows) {
     const bool is_metric = row.margin > 0;
-    row.repeat = is_metric ? fmt::format("{} --metric {}", command, row.tag) : command;
+    const bool one_word = row.tag.find(' ') == std::string::npos;
+    const std::string tag = one_word ? row.tag : shell_word(row.tag);
+    row.repeat = is_metric ? fmt::format("{} --metric {}", command, tag) : command;
   }
 }
 

@@ -18,6 +18,7 @@
 #include "harness/gate/failures.hpp"
 #include "harness/gate/judge_pairs.hpp"
 #include "harness/gate/plan_file.hpp"
+#include "harness/gate/sides.hpp"
 #include "harness/gate/verdict_file.hpp"
 #include "harness/gate/whole_runs.hpp"
 #include "harness/lockstep/shell_command.hpp"
@@ -40,7 +41,8 @@ class Campaign {
   Campaign(const CampaignOptions& options, const CampaignHooks& hooks)
       : options_(checked(options)),
         hooks_(hooks),
-        of_results_(ends_in_harness_run(options.baseline)),
+        of_suites_(ends_in_harness_suite(options.baseline)),
+        of_results_(leaves_results(options.baseline)),
         folder_(options.out, {"baseline", "candidate"}, options.resumed.has_value()),
         planned_(begin_plan(options, true)),
         runs_(options, hooks, planned_.id, planned_.pause_seconds),
@@ -63,15 +65,22 @@ class Campaign {
     report.baseline = options_.baseline;
     report.candidate = options_.candidate;
     report.campaign = planned_.id;
-    report.notes.insert(report.notes.end(), failures_.notes().begin(), failures_.notes().end());
+    for (const auto* notes : {&failures_.notes(), &std::as_const(notes_)}) {
+      report.notes.insert(report.notes.end(), notes->begin(), notes->end());
+    }
     runs_.add_notes(report);
     return report;
   }
 
  private:
   static const CampaignOptions& checked(const CampaignOptions& options) {
-    const bool of_results = ends_in_harness_run(options.baseline);
-    if (of_results != ends_in_harness_run(options.candidate)) {
+    const bool of_suites = ends_in_harness_suite(options.baseline);
+    if (of_suites != ends_in_harness_suite(options.candidate)) {
+      throw Error("--ab-base and --ab-cand", "one is a harness suite, the other is not",
+                  "two commands of one kind, with nothing behind 'harness suite OPTIONS'");
+    }
+    if (!of_suites &&
+        ends_in_harness_run(options.baseline) != ends_in_harness_run(options.candidate)) {
       throw Error("--ab-base and --ab-cand", "one is a harness run, the other is not",
                   "two commands of one kind, with nothing behind 'harness run OPTIONS'; or "
                   "--lockstep, if the other speaks its protocol");
@@ -134,9 +143,10 @@ class Campaign {
     const double budget = *options_.budget_seconds;
     if (!priced_ && pairs >= kPairsToPrice) {
       // A later night adds to what is there.
-      const std::size_t fewest = planned_.plan.nights.empty()
-                                     ? fewest_clusters(1, planned_.plan, options_.rules.options)
-                                     : planned_.plan.block;
+      const std::size_t fewest =
+          planned_.plan.nights.empty()
+              ? fewest_clusters(tested_, planned_.plan, options_.rules.options)
+              : planned_.plan.block;
       const ClusterPlan plan =
           plan_clusters(budget, {of_a_pair, 0, 1, 1, 1}, fewest,
                         options_.rules.options.most_clusters, planned_.plan.block);
@@ -177,7 +187,8 @@ class Campaign {
         const fs::path folder = folder_of(i == 0 ? baseline_ : candidate_, pair);
         if (fs::exists(folder)) results[i] = runs_.left_in(folder);
       }
-      const auto whole = [](const std::vector<Result>& runs) {
+      const auto whole = [&](const std::vector<Result>& runs) {
+        if (of_suites_ && !why_invalid(runs).empty()) return false;
         return !runs.empty() && std::none_of(runs.begin(), runs.end(), [](const Result& run) {
           return was_stopped(run.status);
         });
@@ -213,13 +224,30 @@ class Campaign {
   /// False where the candidate failed for the second time. Once may happen to anybody.
   bool run_whole_pair(std::int64_t pair) {
     while (const std::optional<FailedSide> failed = run_pair(pair)) {
-      if (failures_.count(fmt::format("pair {}", pair), *failed) != AfterFailure::kTryAgain) {
+      const std::string place = fmt::format("pair {}", pair);
+      if (failed->invalid) {
+        take_invalid(pair, *failed);
+      } else if (failures_.count(place, *failed) != AfterFailure::kTryAgain) {
         return false;
       }
       put_aside(options_.out, pair);
-      hooks_.say(failures_.notes().back());
+      hooks_.say(failed->invalid ? notes_.back() : failures_.notes().back());
     }
     return true;
+  }
+
+  /// Of the many runs of suites one may be invalid by chance, and hours would be lost; but the same
+  /// pair twice is no chance. It is no regression either: a rate at its limit is missed now and
+  /// then.
+  void take_invalid(std::int64_t pair, const FailedSide& failed) {
+    const std::string& side = (failed.side == kCandidate ? candidate_ : baseline_).name;
+    const std::string what = fmt::format("{}, pair {}", side, pair);
+    if (invalid_pair_ == pair) {
+      throw Error(what, failed.why + ", in two tries",
+                  "its results are in " + printable(options_.out.string()));
+    }
+    invalid_pair_ = pair;
+    notes_.push_back(what + " was tried again: a run " + failed.why);
   }
 
   // A B, B A, A B, ...: what drifts evenly weighs on both sides alike.
@@ -230,6 +258,8 @@ class Campaign {
       const std::string& command = i == kCandidate ? options_.candidate : options_.baseline;
       const Side& side = i == kCandidate ? candidate_ : baseline_;
       runs[i] = runs_.run(side.name, pair, command, of_results_);
+      std::string invalid = of_suites_ ? why_invalid(runs[i].results) : "";
+      if (!invalid.empty()) return FailedSide{i, std::move(invalid), true};
       if (runs[i].failure.empty()) continue;
       const std::string name = fmt::format("{}, pair {}", side.name, pair);
       const std::string hint =
@@ -260,11 +290,15 @@ class Campaign {
     return plan;
   }
 
-  CampaignDecision judge(GateReport& report) const {
+  CampaignDecision judge(GateReport& report) {
     const GatePlan plan = plan_so_far();
     if (of_results_) {
       CampaignDecision decision;
       report = gate_results(baseline_, candidate_, options_.rules, plan, &decision);
+      const auto tested =
+          std::count_if(report.rows.begin(), report.rows.end(),
+                        [](const GateRow& row) { return row.margin > 0 && !row.exact; });
+      tested_ = std::max<std::size_t>(1, static_cast<std::size_t>(tested));
       return decision;
     }
     report.subject = "wall time of a command";
@@ -281,6 +315,7 @@ class Campaign {
 
   const CampaignOptions& options_;
   const CampaignHooks& hooks_;
+  bool of_suites_;
   bool of_results_;
   CampaignFolder folder_;
   PlannedCampaign planned_;
@@ -290,9 +325,12 @@ class Campaign {
   Side baseline_;
   Side candidate_;
   Failures failures_;
+  std::int64_t invalid_pair_ = 0;  ///< in which a suite was invalid last
+  std::vector<std::string> notes_{};
   GateColumn times_{};  ///< of commands that are no harness run
   std::optional<LineFile> lines_{};
-  std::int64_t done_ = 0;  ///< pairs
+  std::int64_t done_ = 0;   ///< pairs
+  std::size_t tested_ = 1;  ///< metrics that are not exact, of what was judged last
 };
 
 }  // namespace

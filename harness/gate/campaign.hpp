@@ -31,7 +31,9 @@ struct CampaignOptions {
   /// Of sides in lockstep: whole trainings of these commands follow. Empty: none do.
   std::string trained_baseline{};
   std::string trained_candidate{};
-  /// For these; 0: none. Empty: by the rules.
+  /// Of two suites: the steps of their tasks, which come before them. Empty: none do.
+  std::vector<SuiteTaskCommands> tasks{};
+  /// For trainings; 0: none. Empty: by the rules.
   std::optional<double> convergence_budget_seconds{};
   bool pool = false;  ///< a later night may add to what is inconclusive
   /// A campaign in `out` that was stopped goes on; one that ended inconclusive, and was to be
@@ -55,9 +57,9 @@ struct CampaignHooks {
   std::function<void(const std::string&)> say{};
 };
 
-/// A `harness run` gets its own --out and is judged by its results' metrics, any other command by
-/// its wall time; both commands have to be of one kind. Throws Error for a command that fails,
-/// Interrupted when asked to stop; what was measured stays in `out`.
+/// A `harness run`, or a `harness suite`, gets its own --out and is judged by its results' metrics,
+/// any other command by its wall time; both commands have to be of one kind. Throws Error for a
+/// command that fails, Interrupted when asked to stop; what was measured stays in `out`.
 GateReport run_campaign(const CampaignOptions& options, const CampaignHooks& hooks);
 
 /// Drops the last pair of a campaign's files if a run in it was stopped: an interrupted campaign

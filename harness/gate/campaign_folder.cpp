@@ -132,7 +132,7 @@ void put_aside(const fs::path& out, std::int64_t pair) {
 
 void refuse_own_folders(const CampaignOptions& options) {
   for (const std::string& command : {options.baseline, options.candidate, options.anchor}) {
-    if (!ends_in_harness_run(command) || command.find("--out") == std::string::npos) continue;
+    if (!leaves_results(command) || command.find("--out") == std::string::npos) continue;
     throw Error("command '" + printable(command, 80) + "'", "has an --out of its own",
                 "leave it out: the gate gives each run a folder");
   }
@@ -148,6 +148,7 @@ PlannedCampaign begin_plan(const CampaignOptions& options, bool whole) {
     plan.whole = whole;
     plan.trained_baseline = options.trained_baseline;
     plan.trained_candidate = options.trained_candidate;
+    plan.tasks = options.tasks;
     plan.rules_sha256 = options.rules.sha256;
     plan.pause_seconds = options.pause_seconds;
     plan.plan.pooled = options.pool;

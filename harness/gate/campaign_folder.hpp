@@ -60,7 +60,7 @@ KeptTimes read_times(const std::filesystem::path& file);
 /// What a stop left of a pair is nobody's measurement, but it is kept: below OUT/stopped-N.
 void put_aside(const std::filesystem::path& out, std::int64_t pair);
 
-/// Throws Error for a `harness run` with an --out: each gets its own.
+/// Throws Error for a `harness run` or `harness suite` with an --out: each gets its own.
 void refuse_own_folders(const CampaignOptions& options);
 
 /// The plan of a new campaign, without nights; for one that goes on that in its folder. Throws

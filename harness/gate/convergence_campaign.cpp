@@ -179,24 +179,17 @@ class ConvergenceCampaign {
       const std::string& command = i == kCandidate ? options_.candidate : options_.baseline;
       WholeRun run = runs_.run(sides_[i].name, pair,
                                command + fmt::format(" --runs 1 --seed {}", seed_of(pair)), true);
-      std::string why = run.failure;
       for (const Result& result : run.results) {
         if (!result.training) {
           throw Error("command '" + printable(command, 80) + "'", "does not train to a target",
                       "choose a tier that does");
         }
-        const bool sound = result.status.state == RunState::kValid || missed_quality(result);
-        if (!sound && why.empty()) why = "is invalid: " + first_violation(result);
       }
+      std::string why = run.failure.empty() ? why_invalid(run.results) : run.failure;
       if (!why.empty()) return FailedSide{i, std::move(why)};
       results[i] = std::move(run.results);
     }
     return std::nullopt;
-  }
-
-  static std::string first_violation(const Result& run) {
-    const std::vector<Violation>& violations = run.status.violations;
-    return violations.empty() ? "no reason" : printable(violations.front().rule, 60);
   }
 
   void take(std::size_t side, std::int64_t pair, std::vector<Result> results) {

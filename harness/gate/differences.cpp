@@ -49,6 +49,10 @@ std::optional<GateDifference> other_checks(const Result& baseline, const Result&
 
 }  // namespace
 
+bool is_difference_in(const GateDifference& one, const std::string& name) {
+  return one.name == name || one.name.ends_with(" " + name);
+}
+
 void find_differences(const Result& baseline, const Result& candidate, bool interleaved,
                       GateReport& report) {
   const auto forbids = [&](const std::string& fact) {

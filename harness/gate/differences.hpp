@@ -1,6 +1,8 @@
 // In what two sides differ, and whether they may be compared all the same.
 #pragma once
 
+#include <string>
+
 #include "harness/gate/report.hpp"
 #include "harness/result/result.hpp"
 
@@ -12,6 +14,9 @@ inline constexpr const char* kRulesDiffer = "rules file";
 /// The name of the difference where a quality was checked by other golden data or tolerances than
 /// the other side's, or than this program asks for: nobody may loosen its own.
 inline constexpr const char* kChecksDiffer = "checks of the quality";
+
+/// Whether `one` is the difference of that name, of whichever task.
+bool is_difference_in(const GateDifference& one, const std::string& name);
 
 /// Reports how the sides differ and which differences forbid a comparison. Those of `interleaved`
 /// sides were made on purpose where a person may choose (SetUpPart::kChosen).

@@ -17,6 +17,7 @@ inline constexpr std::size_t kAnchor = 2;
 struct FailedSide {
   std::size_t side = 0;
   std::string why{};
+  bool invalid = false;  ///< it ran to its end, and broke a rule
 };
 
 enum class AfterFailure {

@@ -94,6 +94,13 @@ std::string render_junit(const GateReport& report, bool inconclusive_passes) {
   return text + "  </testsuite>\n</testsuites>\n";
 }
 
+/// What is longer than its column has a line for itself.
+std::string name_cell(const GateRow& row) {
+  constexpr std::size_t kWidth = 20;
+  const std::string name = printable(row.tag, kColumns - 1);
+  return name.size() <= kWidth ? name : name + "\n" + std::string(kWidth, ' ');
+}
+
 std::string render_text(const GateReport& report) {
   std::string text = labelled("gate", printable(report.subject));
   text += labelled("baseline", printable(report.baseline, 400));
@@ -110,7 +117,7 @@ std::string render_text(const GateReport& report) {
   }
   for (const GateRow& row : rows_by_weight(report)) {
     const std::string margin = row.margin > 0 ? fmt::format("{:.2g} %", row.margin * 100) : "-";
-    text += fmt::format("{:<20} {:>12} {:>12}  {:<25} {:>4} {:>7}  {}\n", printable(row.tag, 40),
+    text += fmt::format("{:<20} {:>12} {:>12}  {:<25} {:>4} {:>7}  {}\n", name_cell(row),
                         value_text(row, row.baseline), value_text(row, row.candidate),
                         improvement_text(row), row.n, margin, verdict_word(row));
     const std::string more = remarks(row);

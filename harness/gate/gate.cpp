@@ -9,8 +9,11 @@
 #include "harness/base/text.hpp"
 #include "harness/compare/occasions.hpp"
 #include "harness/gate/differences.hpp"
+#include "harness/gate/judge_hours.hpp"
 #include "harness/gate/judge_pairs.hpp"
+#include "harness/gate/judge_quality.hpp"
 #include "harness/gate/sides.hpp"
+#include "harness/gate/tasks.hpp"
 #include "harness/stats/stats.hpp"
 
 namespace harness {
@@ -18,77 +21,10 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kQualityTarget = "quality target";
 constexpr const char* kLosses = "losses";
 constexpr const char* kAnchored = "anchor.";
 // Rounding grows from step to step: so many times the tolerance of the first one.
 constexpr double kLaterSteps = 10;
-
-void judge_hours(const Side& baseline, const Side& candidate,
-                 const std::vector<GateColumn>& columns, const GateOptions& options,
-                 GateReport& report) {
-  const std::string missing =
-      fmt::format("each side needs runs from {} hours; the baseline has {}, the candidate {}",
-                  kFewestHours, hours_text(baseline), hours_text(candidate));
-  for (const GateColumn& column : columns) {
-    const UnpairedMetric metric{in_order(column.baseline), in_order(column.candidate),
-                                column.direction, column.metric.margin};
-    for (const auto* side : {&metric.base, &metric.candidate}) {
-      if (side->size() <= kMostUnpaired) continue;
-      throw Error("gate",
-                  fmt::format("{} hours on a side, {} are the most", side->size(), kMostUnpaired),
-                  "give fewer");
-    }
-    const MetricDecision decision = decide_unpaired(metric, columns.size(), options);
-    report.rows.push_back(row_of(column, metric.base, metric.candidate, decision));
-    GateRow& row = report.rows.back();
-    if (row.n < kFewestHours) {
-      row.note = missing;
-    } else if (row.verdict == Verdict::kInconclusive) {
-      row.note = "too noisy for these hours and this margin: more of them, or two commands in turn";
-    }
-  }
-  const std::string apart = apart_text(baseline, candidate);
-  if (!apart.empty()) report.notes.push_back(apart);
-}
-
-/// How many of its runs were held to a target.
-std::size_t judged_runs(const Side& side) {
-  return static_cast<std::size_t>(
-      std::count_if(side.runs.begin(), side.runs.end(), [](const Result& run) {
-        return missed_quality(run) || (run.quality && run.quality->passed.has_value());
-      }));
-}
-
-GateRow target_row(const Side& candidate) {
-  const auto missed = static_cast<std::size_t>(
-      std::count_if(candidate.runs.begin(), candidate.runs.end(), missed_quality));
-  const QualityReport first = candidate.runs.front().quality.value_or(QualityReport{});
-  GateRow row;
-  row.tag = kQualityTarget;
-  row.group = GateGroup::kQuality;
-  row.direction = first.quality.direction;
-  row.n = judged_runs(candidate);
-  row.verdict = missed > 0 ? Verdict::kRegressed : Verdict::kSame;
-  row.note = fmt::format("{}: {} of {} runs of the candidate met their target",
-                         printable(first.quality.metric, 60), row.n - missed, row.n);
-  return row;
-}
-
-/// Whether the candidate still learns what it is to learn.
-void judge_quality(const Side& baseline, const Side& candidate, GateReport& report) {
-  const std::size_t before = judged_runs(baseline);
-  const std::size_t now = judged_runs(candidate);
-  if (before + now == 0) return;
-  // Of sides in lockstep one evaluation stands for all.
-  const bool all = before == baseline.runs.size() && now == candidate.runs.size();
-  const bool alike = baseline.runs.front().rules.lockstep && now > 0 && before > 0;
-  if (!all && !alike) {
-    throw Error("gate", "some runs checked their quality, others did not",
-                "measure all of them with the quality check");
-  }
-  report.rows.push_back(target_row(candidate));
-}
 
 /// The times of the clusters, and what else is judged from the results.
 std::vector<GateColumn> columns_of(const Side& baseline, const Side& candidate,
@@ -176,6 +112,80 @@ void note_mistrust(const Side& side, GateReport& report) {
                                      reasons.empty() ? "no reason" : printable(reasons.front())));
 }
 
+/// What the report is about, in one line.
+std::string subject_of(const std::vector<GateTask>& tasks) {
+  const RulesReference& first = tasks.front().baseline.runs.front().rules;
+  const std::string tier = ", tier " + printable(first.tier, 40);
+  if (tasks.size() == 1 && tasks.front().name.empty()) {
+    return printable(first.workload, 60) + " " + printable(first.version, 32) + tier;
+  }
+  std::vector<std::string> names;
+  for (const GateTask& task : tasks) names.push_back(task.name);
+  return join(names, ", ") + tier;
+}
+
+/// A task that is missing keeps the sides from being compared; of a new one there is nothing to
+/// hold it to but its own target.
+void tell_of_lone(const GateTask& task, GateReport& report) {
+  const auto runs = [](const Side& side) { return format_count(std::ssize(side.runs), "run"); };
+  if (task.candidate.runs.empty()) {
+    report.forbidding.push_back({task.name, runs(task.baseline), "missing"});
+    return;
+  }
+  report.notes.push_back(task.name + " is not judged: the baseline has no such runs");
+  if (judged_runs(task.candidate) > 0) report.rows.push_back(target_row(task));
+}
+
+/// The tasks that both sides have. What there is of the others is told.
+std::vector<GateTask> shared_tasks(std::vector<GateTask> tasks, GateReport& report) {
+  const auto is_shared = [](const GateTask& task) {
+    return !task.baseline.runs.empty() && !task.candidate.runs.empty();
+  };
+  for (const GateTask& task : tasks) {
+    if (!is_shared(task)) tell_of_lone(task, report);
+  }
+  std::erase_if(tasks, [&](const GateTask& task) { return !is_shared(task); });
+  return tasks;
+}
+
+void check_tasks(const std::vector<GateTask>& tasks, const GateRules& rules, GateReport& report) {
+  for (const GateTask& task : tasks) {
+    for (const Side* side : {&task.baseline, &task.candidate}) {
+      if (!side->runs.empty()) check_gate_side(*side, rules.allow_debug, report);
+    }
+  }
+}
+
+/// Of a campaign in lockstep, which has one task alone, the times of its clusters.
+std::vector<JudgedTask> numbers_of(const std::vector<GateTask>& tasks,
+                                   const LockstepNumbers* lockstep, const GateRules& rules,
+                                   bool paired) {
+  std::vector<JudgedTask> judged;
+  for (const GateTask& task : tasks) {
+    const auto& [name, baseline, candidate] = task;
+    if (baseline.runs.front().rules.lockstep && lockstep == nullptr) {
+      throw Error(printable(baseline.name),
+                  "its runs stepped in lockstep, and are judged as they run",
+                  "run the campaign again: harness gate --ab-base ... --ab-cand ...",
+                  ExitCode::kInconclusive);
+    }
+    std::vector<GateColumn> columns =
+        lockstep != nullptr
+            ? lockstep_columns(baseline, candidate, *lockstep, rules)
+            : gate_columns(baseline, candidate, rules.of(baseline.runs.front()), paired);
+    for (GateColumn& column : columns) column.metric.tag = called(task, column.metric.tag);
+    judged.push_back({&task, std::move(columns)});
+  }
+  return judged;
+}
+
+std::vector<GateColumn> all_columns(const std::vector<JudgedTask>& tasks) {
+  std::vector<GateColumn> all;
+  for (const auto& [task, columns] : tasks) all.insert(all.end(), columns.begin(), columns.end());
+  if (all.empty()) throw Error("gate", "there is no metric to judge", "see rules/gate.json");
+  return all;
+}
+
 }  // namespace
 
 GateReport gate_results(const Side& baseline, const Side& candidate, const GateRules& rules,
@@ -184,51 +194,43 @@ GateReport gate_results(const Side& baseline, const Side& candidate, const GateR
   GateReport report;
   report.baseline = baseline.name;
   report.candidate = candidate.name;
-  check_gate_sides(baseline, candidate, rules.allow_debug, report);
-  refuse_missed(baseline);
+  const std::vector<GateTask> all = tasks_of(baseline, candidate);
+  check_tasks(all, rules, report);
+  check_together(baseline, candidate);
+  for (const GateTask& task : all) refuse_missed(task.baseline);
   const Result& first = baseline.runs.front();
   const bool paired = of_one_campaign(baseline, candidate);
-  report.workload = first.rules.workload;
-  report.subject = fmt::format("{} {}, tier {}", printable(first.rules.workload, 60),
-                               printable(first.rules.version, 32), printable(first.rules.tier, 40));
+  report.subject = subject_of(all);
+  if (all.front().name.empty()) report.workload = first.rules.workload;
   if (paired) report.campaign = first.identity.campaign->id;
-  find_differences(first, candidate.runs.front(), paired, report);
+  const std::vector<GateTask> tasks = shared_tasks(all, report);
+  find_task_differences(tasks, paired, report);
   if (!report.forbidding.empty()) {
     // Whatever cannot be compared, a candidate that missed its target is no new baseline.
     const bool missed = std::any_of(candidate.runs.begin(), candidate.runs.end(), missed_quality);
-    if (missed && rules_alone_forbid(report)) judge_quality(baseline, candidate, report);
+    if (!missed || !rules_alone_forbid(report)) return report;
+    for (const GateTask& task : tasks) judge_quality(task, report);
     return report;
   }
-  if (first.rules.lockstep && lockstep == nullptr) {
-    throw Error(printable(baseline.name),
-                "its runs stepped in lockstep, and are judged as they run",
-                "run the campaign again: harness gate --ab-base ... --ab-cand ...",
-                ExitCode::kInconclusive);
-  }
-  const std::vector<GateColumn> columns =
-      lockstep != nullptr ? lockstep_columns(baseline, candidate, *lockstep, rules)
-                          : gate_columns(baseline, candidate, rules.of(first), paired);
-  if (columns.empty()) throw Error("gate", "there is no metric to judge", "see rules/gate.json");
+  const std::vector<JudgedTask> judged = numbers_of(tasks, lockstep, rules, paired);
+  const std::vector<GateColumn> columns = all_columns(judged);
   if (paired) {
     const CampaignDecision found =
         judge_pairs(columns, plan, rules.options, report, first.rules.lockstep);
     if (decision != nullptr) *decision = found;
   } else {
-    judge_hours(baseline, candidate, columns, rules.options, report);
-    report.alarm_error = rules.options.alarm;
-    report.same_error = rules.options.alarm;
-    report.method = fmt::format(
-        "runs that did not take turns, judged by the spread between their hours (Hodges and "
-        "Lehmann's shift, Mann and Whitney's exact bounds); runs of one series, and of series that "
-        "began within an hour, count once; {:g} % confidence for {} together",
-        (1 - rules.options.alarm) * 100, format_count(std::ssize(columns), "metric"));
+    judge_hours(judged, rules.options, report);
+    const std::string apart = apart_text(baseline, candidate);
+    if (!apart.empty()) report.notes.push_back(apart);
   }
-  judge_quality(baseline, candidate, report);
+  for (const GateTask& task : tasks) judge_quality(task, report);
   if (lockstep != nullptr) {
     judge_losses(lockstep->to_baseline.losses(), first, candidate.runs.front(), rules, report);
   }
-  note_mistrust(baseline, report);
-  note_mistrust(candidate, report);
+  for (const GateTask& task : tasks) {
+    note_mistrust(task.baseline, report);
+    note_mistrust(task.candidate, report);
+  }
   return report;
 }
 
@@ -241,7 +243,7 @@ void judge_alone(const Side& baseline, const Side& candidate, const GateRules& r
     find_differences(side->runs.front(), side->runs.front(), true, report);
   }
   refuse_missed(baseline);
-  if (judged_runs(candidate) > 0) report.rows.push_back(target_row(candidate));
+  if (judged_runs(candidate) > 0) report.rows.push_back(target_row({"", baseline, candidate}));
   if (baseline.runs.empty() != candidate.runs.empty()) {
     const Side& silent = baseline.runs.empty() ? baseline : candidate;
     report.notes.push_back(
@@ -270,12 +272,20 @@ void keep_rows(GateReport& report, const std::vector<std::string>& tags) {
   }
   // What has no margin stays in any case; where that is all, nothing was measured.
   if (known.empty()) return;
+  const auto is_of = [](const std::string& row, const std::string& tag) {
+    return row == tag || row.ends_with(" " + tag);
+  };
   for (const std::string& tag : tags) {
-    if (std::find(known.begin(), known.end(), tag) != known.end()) continue;
+    if (std::any_of(known.begin(), known.end(),
+                    [&](const std::string& row) { return is_of(row, tag); })) {
+      continue;
+    }
     throw Error("--metric '" + printable(tag) + "'", "was not judged", did_you_mean(tag, known));
   }
   std::erase_if(report.rows, [&](const GateRow& row) {
-    return row.margin > 0 && std::find(tags.begin(), tags.end(), row.tag) == tags.end();
+    return row.margin > 0 && std::none_of(tags.begin(), tags.end(), [&](const std::string& tag) {
+             return is_of(row.tag, tag);
+           });
   });
 }
 

@@ -15,10 +15,12 @@
 namespace harness {
 
 /// Judges results: by pairs if all runs belong to one campaign, else by the spread between hours.
-/// If the sides cannot be compared, the report says why. Throws Error as check_gate_sides() and
-/// gate_columns() do. `plan` as for judge_pairs(). `decision`, if given, gets the state of the
-/// campaign. `lockstep`, if given, has the times and losses of its clusters: they are judged in
-/// place of the times in the results.
+/// Runs of several workloads or scenarios are judged task by task (gate/tasks), in one decision
+/// over all their metrics. If the sides cannot be compared, the report says why; a task that the
+/// candidate lacks is one reason. Throws Error as check_gate_sides() and gate_columns() do. `plan`
+/// as for judge_pairs(). `decision`, if given, gets the state of the campaign. `lockstep`, if
+/// given, has the times and losses of its clusters: they are judged in place of the times in the
+/// results.
 GateReport gate_results(const Side& baseline, const Side& candidate, const GateRules& rules,
                         const std::optional<GatePlan>& plan = std::nullopt,
                         CampaignDecision* decision = nullptr,
@@ -33,8 +35,8 @@ CampaignDecision gate_times(const LockstepNumbers& lockstep, const GateRules& ru
 void judge_alone(const Side& baseline, const Side& candidate, const GateRules& rules,
                  GateReport& report);
 
-/// Keeps only the rows of `tags` and of the quality target. The verdicts still come from judging
-/// all metrics together. Throws Error for a tag without a row.
+/// Keeps only the rows of `tags` (of any task, where they name none) and of the quality target. The
+/// verdicts still come from judging all metrics together. Throws Error for a tag without a row.
 void keep_rows(GateReport& report, const std::vector<std::string>& tags);
 
 }  // namespace harness

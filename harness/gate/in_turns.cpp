@@ -17,6 +17,7 @@
 #include "harness/gate/differences.hpp"
 #include "harness/gate/lockstep_campaign.hpp"
 #include "harness/gate/plan_file.hpp"
+#include "harness/gate/suite_campaign.hpp"
 #include "harness/lockstep/protocol.hpp"
 #include "harness/lockstep/shell_command.hpp"
 
@@ -25,6 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr double kMinute = 60;
 constexpr const char* kConvergenceFolder = "convergence";
 // Its steps are timed in lockstep; what trains to a target has no steps of its own.
 constexpr const char* kSpeedTier = " --tier quick";
@@ -92,7 +94,20 @@ bool trains_to_target(const NoLockstep& why) {
   return why.why().find(kTrainsToTarget) != std::string::npos;
 }
 
+/// Whole suites take long: nobody waits for as many as could be judged.
+void check_suites(CampaignOptions& campaign, Measuring how) {
+  if (how == Measuring::kLockstep) {
+    throw Error("--lockstep", "a suite does not step when told", "leave it out");
+  }
+  if (!campaign.anchor.empty()) {
+    throw Error("--anchor", "is for single runs, not for suites", "leave it out");
+  }
+  if (campaign.resumed || campaign.budget_seconds) return;
+  campaign.budget_seconds = campaign.rules.suites.budget_minutes * kMinute;
+}
+
 GateReport measure_in_turns(CampaignOptions campaign, Measuring how, const CampaignHooks& hooks) {
+  if (!campaign.tasks.empty()) return run_suite_campaign(campaign, hooks);
   if (campaign.resumed) {
     return campaign.resumed->whole ? run_campaign(campaign, hooks)
                                    : lockstep_then_convergence(campaign, hooks);
@@ -152,10 +167,19 @@ GateReport measure_in_turns(CampaignOptions campaign, Measuring how, const Campa
 }  // namespace
 
 GateReport run_in_turns(CampaignOptions campaign, Measuring how, const CampaignHooks& hooks) {
+  if (ends_in_harness_suite(campaign.baseline)) check_suites(campaign, how);
   GateReport report = measure_in_turns(campaign, how, hooks);
   if (campaign.resumed || !rules_alone_forbid(report)) return report;
-  const auto differs = [](const GateDifference& one) { return one.name == kRulesDiffer; };
+  const auto differs = [](const GateDifference& one) {
+    return is_difference_in(one, kRulesDiffer);
+  };
   if (std::none_of(report.forbidding.begin(), report.forbidding.end(), differs)) return report;
+  if (ends_in_harness_suite(campaign.baseline)) {
+    report.notes.emplace_back(
+        "the tasks of a suite run under the rules of their own program; --accept-rules begins a "
+        "new baseline");
+    return report;
+  }
   const std::string rules = own_rules(report.workload);
   for (std::string* command : {&campaign.baseline, &campaign.candidate}) {
     if (has_rules(*command)) return report;

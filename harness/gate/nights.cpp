@@ -49,10 +49,11 @@ void Nights::begin(double budget_seconds, std::size_t metrics) {
   const ClusterPlan plan =
       plan_clusters(budget_seconds, cost_, fewest, options_.most_clusters, campaign_.plan.block);
   if (plan.clusters == 0) {
-    throw Error(fmt::format("--budget {:g}", budget_seconds / kMinute),
-                fmt::format("a cluster takes {}, and no fewer than {} can tell",
-                            format_time_left(last_seconds_), fewest),
-                fmt::format("--budget {:.0f} would do", std::ceil(plan.seconds / kMinute)));
+    throw BudgetTooSmall(
+        fmt::format("--budget {:g}", budget_seconds / kMinute),
+        fmt::format("a cluster takes {}, and no fewer than {} can tell",
+                    format_time_left(last_seconds_), fewest),
+        fmt::format("--budget {:.0f} would do", std::ceil(plan.seconds / kMinute)));
   }
   if (planned()) earlier_ = 0;
   campaign_.rounds = static_cast<std::int64_t>(plan.rounds);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 
+#include "harness/base/error.hpp"
 #include "harness/base/steady.hpp"
 #include "harness/gate/decision.hpp"
 #include "harness/gate/plan.hpp"
@@ -13,6 +14,12 @@
 #include "harness/lockstep/cluster.hpp"
 
 namespace harness {
+
+/// A budget without room for a verdict.
+class BudgetTooSmall : public Error {
+ public:
+  using Error::Error;
+};
 
 /// Keeps plan.jsonl in the campaign's folder.
 class Nights {
@@ -23,7 +30,7 @@ class Nights {
   /// A cluster that was measured, now or (`earlier`) by a process before.
   void add(const ClusterRecord& record, bool earlier);
   /// The next night, frozen before its first look, from its budget and what the last cluster cost.
-  /// `metrics`: how many are tested. Throws Error for a budget that is too small for a verdict.
+  /// `metrics`: how many are tested. Throws BudgetTooSmall.
   /// Precondition: a cluster was added.
   void begin(double budget_seconds, std::size_t metrics);
   bool time_for_another(double budget_seconds) const;

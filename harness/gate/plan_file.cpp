@@ -41,6 +41,25 @@ std::optional<double> budget_from(const json& document, const char* key) {
   return seconds;
 }
 
+/// A task's name is that of a folder, too.
+std::vector<SuiteTaskCommands> tasks_from(const json& list) {
+  std::vector<SuiteTaskCommands> tasks;
+  for (const json& one : list) {
+    tasks.push_back({one.at("workload"), one.at("id"), one.at("baseline"), one.at("candidate")});
+    const std::string& name = tasks.back().workload;
+    if (name.empty() || name.starts_with('.') || name.find('/') != std::string::npos)
+      throw NoPlan();
+  }
+  return tasks;
+}
+
+json to_json(const SuiteTaskCommands& task) {
+  return {{"workload", task.workload},
+          {"id", task.id},
+          {"baseline", task.baseline},
+          {"candidate", task.candidate}};
+}
+
 json to_json(const Night& night) {
   json object = {{"clusters", night.clusters}};
   if (night.ended) object["ended"] = *night.ended;
@@ -56,6 +75,7 @@ PlannedCampaign campaign_from(const json& document) {
   campaign.whole = document.value("whole", false);
   campaign.trained_baseline = document.value("trained_baseline", "");
   campaign.trained_candidate = document.value("trained_candidate", "");
+  campaign.tasks = tasks_from(document.value("tasks", json::array()));
   campaign.rules_sha256 = document.value("rules_sha256", "");
   campaign.pause_seconds = document.value("pause_seconds", 0.0);
   campaign.rounds = static_cast<std::int64_t>(count_from(document.value("rounds", json(0U))));
@@ -79,6 +99,8 @@ PlannedCampaign campaign_from(const json& document) {
 void write_plan(const fs::path& folder, const PlannedCampaign& campaign) {
   json nights = json::array();
   for (const Night& night : campaign.plan.nights) nights.push_back(to_json(night));
+  json tasks = json::array();
+  for (const SuiteTaskCommands& task : campaign.tasks) tasks.push_back(to_json(task));
   json line = {{"campaign", campaign.id},
                {"baseline", campaign.baseline},
                {"candidate", campaign.candidate},
@@ -86,6 +108,7 @@ void write_plan(const fs::path& folder, const PlannedCampaign& campaign) {
                {"whole", campaign.whole},
                {"trained_baseline", campaign.trained_baseline},
                {"trained_candidate", campaign.trained_candidate},
+               {"tasks", tasks},
                {"rules_sha256", campaign.rules_sha256},
                {"pause_seconds", campaign.pause_seconds},
                {"rounds", campaign.rounds},

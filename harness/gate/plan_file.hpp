@@ -6,10 +6,19 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "harness/gate/plan.hpp"
 
 namespace harness {
+
+/// The commands that do the steps of a suite's task, in lockstep.
+struct SuiteTaskCommands {
+  std::string workload{};
+  std::string id{};  ///< of their campaign
+  std::string baseline{};
+  std::string candidate{};
+};
 
 struct PlannedCampaign {
   std::string id{};
@@ -20,6 +29,8 @@ struct PlannedCampaign {
   /// Behind it come whole trainings of these commands, in the folder "convergence".
   std::string trained_baseline{};
   std::string trained_candidate{};
+  /// Of two suites: the campaigns before theirs, in the folder "steps".
+  std::vector<SuiteTaskCommands> tasks{};
   /// rules/gate.json, by which it is judged.
   std::string rules_sha256{};
   double pause_seconds = 0;  ///< before each start

@@ -38,6 +38,10 @@ const char* to_text(GateGroup group) {
   return "quality";
 }
 
+const std::string& unit_of(const GateRow& row, const GateReport& report) {
+  return row.counted.empty() ? report.unit : row.counted;
+}
+
 bool is_open(const GateRow& row) {
   return row.verdict == Verdict::kInconclusive && !row.alarm_only;
 }
@@ -53,10 +57,10 @@ bool rules_alone_forbid(const GateReport& report) {
       std::any_of(report.rows.begin(), report.rows.end(),
                   [](const GateRow& row) { return row.verdict == Verdict::kRegressed; });
   return !report.forbidding.empty() && !regressed &&
-         std::all_of(report.forbidding.begin(), report.forbidding.end(),
-                     [](const GateDifference& one) {
-                       return one.name == kRulesDiffer || one.name == kChecksDiffer;
-                     });
+         std::all_of(
+             report.forbidding.begin(), report.forbidding.end(), [](const GateDifference& one) {
+               return is_difference_in(one, kRulesDiffer) || is_difference_in(one, kChecksDiffer);
+             });
 }
 
 std::string verdict_word(const GateRow& row) {

@@ -37,6 +37,7 @@ struct GateRow {
   std::optional<double> baseline{};  ///< median of what is compared
   std::optional<double> candidate{};
   std::size_t n = 0;  ///< pairs, or the fewer hours of the two sides, that the interval rests on
+  std::string counted{};                  ///< what `n` counts; empty: the report's unit
   std::optional<Interval> improvement{};  ///< above 1: the candidate is better; for alarms
   std::optional<Interval> same{};         ///< the narrower one that "same" rests on; of pairs only
   std::optional<SlowStarts> slow{};       ///< of pairs only
@@ -56,11 +57,12 @@ struct GateDifference {
   std::string name{};
   std::string baseline{};
   std::string candidate{};
+  bool operator==(const GateDifference&) const = default;
 };
 
 struct GateReport {
-  std::string subject{};   ///< workload, version of its rules and tier; or "command"
-  std::string workload{};  ///< its name; empty for commands
+  std::string subject{};   ///< workload, version of its rules and tier; or the tasks; or "command"
+  std::string workload{};  ///< its name; empty for several tasks, and for commands
   std::string method{};    ///< how the sides were compared, one sentence
   double alarm_error = 0;  ///< that any metric is called regressed or faster and is not, at most
   double same_error = 0;   ///< that one changed by its margin is called the same, at most
@@ -84,6 +86,8 @@ const char* to_text(GateGroup group);
 /// Whether nothing but the sides' rules, or the checks of their quality, keep them from being
 /// compared, and the candidate has not missed its quality target.
 bool rules_alone_forbid(const GateReport& report);
+/// "pair", "cluster": what the row has n of; empty for unpaired files.
+const std::string& unit_of(const GateRow& row, const GateReport& report);
 /// Whether a row waits for a clear verdict: no alarm is one of what only raises alarms.
 bool is_open(const GateRow& row);
 /// Whether it is open for noise, so that more of the same would tell.

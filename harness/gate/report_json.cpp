@@ -46,6 +46,7 @@ json row_json(const GateRow& row) {
                  {"baseline", or_null(row.baseline)},
                  {"candidate", or_null(row.candidate)},
                  {"n", row.n},
+                 {"counted", row.counted},
                  {"margin", row.margin},
                  {"verdict", to_text(row.verdict)},
                  {"exact", row.exact},
@@ -116,6 +117,7 @@ GateRow row_from(const json& object) {
   row.baseline = optional_of<double>(object, "baseline");
   row.candidate = optional_of<double>(object, "candidate");
   row.n = object.at("n");
+  row.counted = object.value("counted", "");
   row.margin = object.at("margin");
   // Rows without a ratio have none.
   if (row.margin != 0) checked_ratio(row.margin);

@@ -95,8 +95,9 @@ std::string verdict_sentence(const GateReport& report) {
   const std::optional<GateRow> row = deciding_row(report);
   if (!row) return "Nothing was judged.";
   std::string text = told(*row, what_happened(*row));
-  if (!report.unit.empty() && row->n > 0 && row->improvement) {
-    text += ", after " + format_count(static_cast<long long>(row->n), report.unit);
+  const std::string& unit = unit_of(*row, report);
+  if (!unit.empty() && row->n > 0 && row->improvement) {
+    text += ", after " + format_count(static_cast<long long>(row->n), unit);
   }
   if (!row->note.empty()) text += " (" + row->note + ")";
   return text + "." + told_of_others(report, *row);

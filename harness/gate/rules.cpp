@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "harness/base/error.hpp"
 #include "harness/base/text.hpp"
@@ -35,8 +36,11 @@ std::vector<GatedMetric> metrics_from(const json& list, const std::string& file)
 }  // namespace
 
 std::vector<GatedMetric> GateRules::of(const Result& run) const {
-  const auto found = workloads.find(run.rules.workload);
-  std::vector<GatedMetric> gated = found == workloads.end() ? metrics : found->second;
+  const auto own = workloads.find(run.rules.workload);
+  const auto usual = scenarios.find(run.rules.scenario);
+  std::vector<GatedMetric> gated = own != workloads.end()     ? own->second
+                                   : usual != scenarios.end() ? usual->second
+                                                              : metrics;
   for (GatedMetric& metric : gated) {
     if (metric.tag == "time.unit") metric.tag = find_scenario(run.rules.scenario).info().metric;
   }
@@ -54,8 +58,11 @@ GateRules load_gate_rules(const std::filesystem::path& home) {
                    document.at("most_clusters")};
   rules.metrics = metrics_from(document.at("metrics"), file);
   rules.command_metric = metrics_from(json::array({document.at("command_metric")}), file).front();
-  for (const auto& [name, list] : document.at("workloads").items()) {
-    rules.workloads.emplace(name, metrics_from(list, file));
+  for (const auto& [key, lists] :
+       {std::pair("scenarios", &rules.scenarios), std::pair("workloads", &rules.workloads)}) {
+    for (const auto& [name, list] : document.at(key).items()) {
+      lists->emplace(name, metrics_from(list, file));
+    }
   }
   const json& lockstep = document.at("lockstep");
   const json& anchor = lockstep.at("anchor");
@@ -70,6 +77,8 @@ GateRules load_gate_rules(const std::filesystem::path& home) {
   rules.convergence = {convergence.at("epochs_margin"),  convergence.at("seconds_margin"),
                        convergence.at("fewest_seeds"),   convergence.at("most_seeds"),
                        convergence.at("budget_minutes"), convergence.at("budgets")};
+  const json& suites = document.at("suites");
+  rules.suites = {suites.at("budget_minutes"), suites.at("lockstep_share")};
   return rules;
 }
 

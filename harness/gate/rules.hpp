@@ -14,8 +14,9 @@
 namespace harness {
 
 struct GatedMetric {
-  /// A metric of the result, by the median of its samples; or memory.peak, quality.value (what the
-  /// last evaluation gave), time.wall (of a command) or time.unit (what the scenario times).
+  /// A metric of the result, by the median of its samples; or LoadGen's figure (latency.p90,
+  /// throughput.offline, ...), memory.peak, quality.value (what the last evaluation gave),
+  /// time.wall (of a command) or time.unit (what the scenario times).
   std::string tag{};
   double margin = 0.015;
   GateGroup group = GateGroup::kPerformance;
@@ -49,15 +50,23 @@ struct ConvergenceRules {
   std::map<std::string, double> budgets{};  ///< of workloads, in its place
 };
 
+/// Of two suites.
+struct SuiteGateRules {
+  double budget_minutes = 240;   ///< of all, where nobody gives another
+  double lockstep_share = 0.25;  ///< of it, at most, for the steps of all tasks in lockstep
+};
+
 struct GateRules {
   std::string version{};
   std::string sha256{};  ///< of the file
   GateOptions options{};
   std::vector<GatedMetric> metrics{};
-  GatedMetric command_metric{};  ///< wall time
-  std::map<std::string, std::vector<GatedMetric>> workloads{};
+  GatedMetric command_metric{};                                 ///< wall time
+  std::map<std::string, std::vector<GatedMetric>> scenarios{};  ///< in place of `metrics`
+  std::map<std::string, std::vector<GatedMetric>> workloads{};  ///< in place of both
   LockstepRules lockstep{};
   ConvergenceRules convergence{};
+  SuiteGateRules suites{};
   bool allow_debug = false;  ///< by the command line: builds that are slow on purpose are judged
 
   /// Those of runs like this one. Throws Error for a scenario that there is none of.

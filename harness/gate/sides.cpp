@@ -88,6 +88,17 @@ bool missed_quality(const Result& run) {
                      [](const Violation& violation) { return violation.rule == "quality-target"; });
 }
 
+std::string why_invalid(const std::vector<Result>& runs) {
+  const auto sound = [](const Result& run) {
+    return run.status.state == RunState::kValid || missed_quality(run);
+  };
+  const auto found = std::find_if_not(runs.begin(), runs.end(), sound);
+  if (found == runs.end()) return "";
+  const std::vector<Violation>& violations = found->status.violations;
+  return "is invalid: " +
+         (violations.empty() ? "no reason" : printable(violations.front().rule, 60));
+}
+
 void check_gate_side(const Side& side, bool allow_debug, GateReport& report) {
   if (side.runs.empty()) throw Error(printable(side.name), "holds no result of a run");
   for (const Result& run : side.runs) {
@@ -96,11 +107,9 @@ void check_gate_side(const Side& side, bool allow_debug, GateReport& report) {
   }
 }
 
-void check_gate_sides(const Side& baseline, const Side& candidate, bool allow_debug,
-                      GateReport& report) {
+void check_together(const Side& baseline, const Side& candidate) {
   std::set<std::string> uuids;
   for (const Side* side : {&baseline, &candidate}) {
-    check_gate_side(*side, allow_debug, report);
     for (const Result& run : side->runs) {
       if (uuids.insert(run.identity.uuid).second) continue;
       refuse(side->name, run, "is there twice", "a run cannot be compared with itself",
@@ -108,6 +117,12 @@ void check_gate_sides(const Side& baseline, const Side& candidate, bool allow_de
     }
   }
   check_campaigns(baseline, candidate);
+}
+
+void check_gate_sides(const Side& baseline, const Side& candidate, bool allow_debug,
+                      GateReport& report) {
+  for (const Side* side : {&baseline, &candidate}) check_gate_side(*side, allow_debug, report);
+  check_together(baseline, candidate);
 }
 
 void refuse_missed(const Side& baseline) {

@@ -34,6 +34,10 @@ std::optional<Reading> read_metric(const Result& run, const std::string& tag) {
     const double value = *run.quality->quality.value;
     return Reading{value == 0 ? kSmallest : value, "1", run.quality->quality.direction};
   }
+  if (run.loadgen && run.loadgen->figure.tag == tag) {
+    const LoadGenFigure& figure = run.loadgen->figure;
+    return Reading{figure.value, figure.unit, direction_of(figure)};
+  }
   const Metric* metric = find_metric(run.metrics, tag);
   if (metric == nullptr || !metric->summary.median) return std::nullopt;
   return Reading{metric->summary.median->center, metric->unit, metric->direction};

@@ -30,6 +30,14 @@ void write_verdict(const fs::path& folder, const GateReport& report) {
   write_file_atomically(folder / kVerdictFile, line_of(to_json(report, false)) + "\n");
 }
 
+void keep_verdict(const fs::path& folder, GateReport& report) {
+  try {
+    write_verdict(folder, report);
+  } catch (const Error& error) {
+    report.notes.push_back(std::string("the verdict could not be kept: ") + error.what());
+  }
+}
+
 void forget_verdict(const std::filesystem::path& folder) {
   std::error_code ignored;
   std::filesystem::remove(folder / kVerdictFile, ignored);

@@ -14,6 +14,9 @@ inline constexpr const char* kVerdictFile = "verdict.jsonl";
 /// Writes it, one line, over what is there. Throws Error.
 void write_verdict(const std::filesystem::path& folder, const GateReport& report);
 
+/// The same, but a full disk takes no verdict away: then a note in the report says so.
+void keep_verdict(const std::filesystem::path& folder, GateReport& report);
+
 /// A campaign that goes on has none.
 void forget_verdict(const std::filesystem::path& folder);
 

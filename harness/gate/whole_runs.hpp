@@ -17,7 +17,7 @@ namespace harness {
 
 struct WholeRun {
   double seconds = 0;
-  std::vector<Result> results{};     ///< of a `harness run`; of no other command
+  std::vector<Result> results{};     ///< of a `harness run` or `suite`; of no other command
   std::string failure{};             ///< why it is no measurement; empty: it is one
   ExitCode code = ExitCode::kUsage;  ///< of an error that says so
   bool final = false;                ///< it is of no use to try it again
@@ -34,7 +34,7 @@ class WholeRuns {
             double pause_seconds)
       : options_(options), hooks_(hooks), id_(std::move(id)), pause_seconds_(pause_seconds) {}
 
-  /// Runs `command` after the pause; a `harness run` (`of_results`) gets its own --out. Throws
+  /// Runs `command` after the pause; what leaves results (`of_results`) gets its own --out. Throws
   /// Interrupted when asked to stop, and Error for results that are not sound.
   WholeRun run(const std::string& side, std::int64_t pair, std::string command, bool of_results);
 

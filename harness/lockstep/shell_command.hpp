@@ -55,5 +55,9 @@ std::vector<std::string> command_words(const std::string& command);
 /// options can be put behind it. Throws Error where there is one with something behind it (a pipe,
 /// a redirection, another command) or within `sh -c`: its results would be overlooked.
 bool ends_in_harness_run(const std::string& command);
+/// The same of `harness suite`.
+bool ends_in_harness_suite(const std::string& command);
+/// Either: what leaves results of runs in a folder that it is given.
+bool leaves_results(const std::string& command);
 
 }  // namespace harness

@@ -29,6 +29,10 @@ std::int64_t LatencyHistogram::total() const {
   return std::accumulate(counts_.begin(), counts_.end(), std::int64_t{0});
 }
 
+Direction direction_of(const LoadGenFigure& figure) {
+  return figure.unit == "s" ? Direction::kLower : Direction::kHigher;
+}
+
 const FigureOfScenario* figure_of_scenario(std::string_view scenario) {
   const auto found =
       std::find_if(kFigures.begin(), kFigures.end(),

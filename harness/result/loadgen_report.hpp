@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/base/metric.hpp"
 #include "harness/result/set_up_trials.hpp"
 
 namespace harness {
@@ -43,6 +44,9 @@ struct LoadGenFigure {
   std::string unit{};  ///< s, samples/s
   double value = 0;
 };
+
+/// Of times less is better, of rates more.
+Direction direction_of(const LoadGenFigure& figure);
 
 /// A rate of the server scenario that was tried for a short while.
 struct ServerProbe {

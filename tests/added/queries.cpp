@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -34,8 +35,9 @@ class StubQueries : public Workload, public Steps, public Answers {
     }
     if (answered_ >= number("breaks-after")) throw std::runtime_error("the stub broke");
     answered_ += std::ssize(samples);
-    std::this_thread::sleep_for(std::chrono::microseconds(number("query-us")) * samples.size() +
-                                std::chrono::microseconds(number("overhead-us")));
+    std::this_thread::sleep_for((std::chrono::microseconds(number("query-us")) * samples.size() +
+                                 std::chrono::microseconds(number("overhead-us"))) *
+                                slowness());
     return rows;
   }
   Quality score_answers(const std::vector<float>& rows) const override {
@@ -61,6 +63,11 @@ class StubQueries : public Workload, public Steps, public Answers {
   }
 
  private:
+  /// What no setting tells of: how many times as long this build takes.
+  static std::int64_t slowness() {
+    const char* times = std::getenv("STUB_QUERIES_TIMES");
+    return times == nullptr ? 1 : std::stoll(times);
+  }
   std::int64_t number(const char* setting) const {
     return std::stoll(context_->settings.at(setting));
   }

@@ -345,6 +345,8 @@ TEST_CASE("the gate's rules are read and checked", "[gate]") {
   CHECK(first_of("of tomorrow", "epochs") == "time.epoch");
   CHECK_THROWS_WITH(first_of("of tomorrow", "none"), Catch::Contains("scenario 'none': unknown"));
   CHECK(rules.command_metric.tag == "time.wall");
+  CHECK(rules.suites.budget_minutes > 0);
+  CHECK(rules.suites.lockstep_share < 1);
 }
 
 TEST_CASE("new rules are no way around a missed target", "[gate]") {

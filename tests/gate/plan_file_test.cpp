@@ -20,6 +20,7 @@ TEST_CASE("a plan is read as it was written", "[gate][plan]") {
   campaign.anchor = "older run";
   campaign.rules_sha256 = "1234";
   campaign.pause_seconds = 1.5;
+  campaign.tasks = {{"classify", "b", "old run --workload classify", "new run"}};
   write_plan(folder.path(), campaign);
   CHECK(read_plan(folder.path())->plan.nights.empty());
   campaign.rounds = 12;
@@ -32,6 +33,11 @@ TEST_CASE("a plan is read as it was written", "[gate][plan]") {
   CHECK(read->candidate == campaign.candidate);
   CHECK(read->anchor == campaign.anchor);
   CHECK_FALSE(read->whole);
+  REQUIRE(read->tasks.size() == 1);
+  CHECK(read->tasks[0].workload == "classify");
+  CHECK(read->tasks[0].id == "b");
+  CHECK(read->tasks[0].baseline == "old run --workload classify");
+  CHECK(read->tasks[0].candidate == "new run");
   CHECK(read->rules_sha256 == "1234");
   CHECK(read->pause_seconds == 1.5);
   CHECK(read->rounds == 12);
@@ -54,17 +60,31 @@ TEST_CASE("a plan of before campaigns had nights is read", "[gate][plan]") {
 
 TEST_CASE("a file that is no plan is refused", "[gate][plan]") {
   const TemporaryFolder folder;
-  for (const char* text :
-       {"", "[]", "3", "{}", R"({"campaign":1})", R"({"campaign":"a"})",
-        R"({"campaign":"a","clusters":-1})", R"({"campaign":"a","clusters":1.5})",
-        R"({"campaign":"a","clusters":1e9})", R"({"campaign":"a","clusters":40000000})",
-        R"({"campaign":"a","clusters":40,"ended":41})",
-        R"({"campaign":"a","clusters":4,"ended":"x"})", R"({"campaign":"a","clusters":40}{)",
-        R"({"campaign":"a","nights":3})", R"({"campaign":"a","nights":[4]})",
-        R"({"campaign":"a","nights":[{"clusters":4},{"clusters":4}]})",
-        R"({"campaign":"a","nights":[],"rounds":-1})",
-        R"({"campaign":"a","nights":[],"pause_seconds":-1})",
-        R"({"campaign":"a","nights":[],"baseline":3})"}) {
+  for (
+      const char* text :
+      {"",
+       "[]",
+       "3",
+       "{}",
+       R"({"campaign":1})",
+       R"({"campaign":"a"})",
+       R"({"campaign":"a","clusters":-1})",
+       R"({"campaign":"a","clusters":1.5})",
+       R"({"campaign":"a","clusters":1e9})",
+       R"({"campaign":"a","clusters":40000000})",
+       R"({"campaign":"a","clusters":40,"ended":41})",
+       R"({"campaign":"a","clusters":4,"ended":"x"})",
+       R"({"campaign":"a","clusters":40}{)",
+       R"({"campaign":"a","nights":3})",
+       R"({"campaign":"a","nights":[4]})",
+       R"({"campaign":"a","nights":[{"clusters":4},{"clusters":4}]})",
+       R"({"campaign":"a","nights":[],"rounds":-1})",
+       R"({"campaign":"a","nights":[],"pause_seconds":-1})",
+       R"({"campaign":"a","nights":[],"tasks":3})",
+       R"({"campaign":"a","nights":[],"tasks":[{"workload":"w"}]})",
+       R"({"campaign":"a","nights":[],"tasks":[{"workload":"../w","id":"","baseline":"","candidate":""}]})",
+       R"({"campaign":"a","nights":[],"tasks":[{"workload":"..","id":"","baseline":"","candidate":""}]})",
+       R"({"campaign":"a","nights":[],"baseline":3})"}) {
     CAPTURE(text);
     std::ofstream(folder / "plan.jsonl") << text;
     CHECK_THROWS_AS(read_plan(folder.path()), Error);

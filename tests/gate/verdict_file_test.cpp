@@ -18,6 +18,7 @@ TEST_CASE("a verdict is read as it was written", "[gate][verdict]") {
   CHECK_FALSE(read_verdict(folder.path()));
   GateReport report = sample_campaign(0.95);
   report.notes = {"a note"};
+  report.rows.back().counted = "pair";
   report.differences = {{"kernels", "reference", "custom"}};
   write_verdict(folder.path(), report);
   const std::string text = read_file(folder / kVerdictFile, 1 << 20);
@@ -29,6 +30,7 @@ TEST_CASE("a verdict is read as it was written", "[gate][verdict]") {
   }
   REQUIRE(read->rows.size() == 3);
   CHECK(read->rows[0].improvements == report.rows[0].improvements);
+  CHECK(read->rows.back().counted == report.rows.back().counted);
   CHECK(read->rows[0].looks.size() == report.rows[0].looks.size());
   report.forbidding = {{"rules", "1.0.0", "1.1.0"}};
   report.rules_accepted = true;

@@ -114,7 +114,16 @@ TEST_CASE("a harness run is told from other commands", "[gate]") {
         "cd /tmp && ./harness run --workload null"}) {
     CAPTURE(command);
     CHECK(ends_in_harness_run(command));
+    CHECK_FALSE(ends_in_harness_suite(command));
+    CHECK(leaves_results(command));
   }
+  for (const char* command : {"harness suite", "./quickstart suite --tasks classify"}) {
+    CAPTURE(command);
+    CHECK(ends_in_harness_suite(command));
+    CHECK_FALSE(ends_in_harness_run(command));
+    CHECK(leaves_results(command));
+  }
+  CHECK_THROWS_WITH(leaves_results("harness suite | tee file"), Catch::Contains("'harness suite'"));
   for (const char* command : {"harness ablate --workload null", "harness", "run harness", "sleep 1",
                               "myharness-run", ""}) {
     CAPTURE(command);

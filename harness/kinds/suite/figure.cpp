@@ -19,9 +19,7 @@ std::optional<Figure> figure_of(const Result& run) {
   if (run.loadgen) {
     const LoadGenFigure& figure = run.loadgen->figure;
     if (figure.value <= 0) return std::nullopt;  // too few queries for an estimate
-    // Of times less is better, of rates more.
-    const Direction direction = figure.unit == "s" ? Direction::kLower : Direction::kHigher;
-    return Figure{figure.tag, figure.unit, direction, figure.value};
+    return Figure{figure.tag, figure.unit, direction_of(figure), figure.value};
   }
   const Metric* metric = timed_metric(run);
   if (metric == nullptr || !metric->summary.median) return std::nullopt;

@@ -130,12 +130,22 @@ void refuse_named(const SuiteRequest& request, const SuitePlan& plan) {
   if (!any) throw Error("suite", "nothing can be run here: " + plan.runs.front().left_out);
 }
 
+SuiteRules rules_for(const SuiteRequest& request, const std::filesystem::path& home) {
+  return request.rules.empty() ? load_suite_rules(home)
+                               : load_suite_rules_file(request.rules, home);
+}
+
+/// Precondition: it is among them.
+const SuiteTaskRule& task_named(const std::string& name, const SuiteRules& rules) {
+  return *std::find_if(rules.tasks.begin(), rules.tasks.end(),
+                       [&](const SuiteTaskRule& rule) { return rule.workload == name; });
+}
+
 }  // namespace
 
 SuitePlan make_suite_plan(const SuiteRequest& request, const std::filesystem::path& home) {
   SuitePlan plan;
-  plan.rules =
-      request.rules.empty() ? load_suite_rules(home) : load_suite_rules_file(request.rules, home);
+  plan.rules = rules_for(request, home);
   plan.tier = request.common.settings.value("tier", plan.rules.default_tier);
   const SuiteTier& tier = plan.rules.tier(plan.tier);
   plan.pause_seconds = tier.pause_seconds;
@@ -145,16 +155,25 @@ SuitePlan make_suite_plan(const SuiteRequest& request, const std::filesystem::pa
           ? tier.scenarios
           : chosen("scenarios", request.scenarios, known_scenarios(plan.rules));
   for (const std::string& name : tasks) {
-    const auto task =
-        std::find_if(plan.rules.tasks.begin(), plan.rules.tasks.end(),
-                     [&](const SuiteTaskRule& rule) { return rule.workload == name; });
     for (const std::string& scenario : scenarios) {
-      plan.runs.push_back(plan_run(*task, scenario, request, plan.tier, home));
+      plan.runs.push_back(
+          plan_run(task_named(name, plan.rules), scenario, request, plan.tier, home));
     }
   }
   choose_settings(request, tasks, scenarios, plan);
   refuse_named(request, plan);
   return plan;
+}
+
+std::vector<SuiteRunPlan> steps_of_tasks(const SuiteRequest& request,
+                                         const std::filesystem::path& home) {
+  const SuiteRules rules = rules_for(request, home);
+  const std::string tier = request.common.settings.value("tier", rules.default_tier);
+  std::vector<SuiteRunPlan> runs;
+  for (const std::string& name : chosen("tasks", request.tasks, rules.task_names())) {
+    runs.push_back(plan_run(task_named(name, rules), "steps", request, tier, home));
+  }
+  return runs;
 }
 
 }  // namespace harness

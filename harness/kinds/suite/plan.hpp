@@ -40,4 +40,9 @@ struct SuitePlan {
 /// is left to run.
 SuitePlan make_suite_plan(const SuiteRequest& request, const std::filesystem::path& home);
 
+/// The tasks of `request` in steps, one run each, whatever its scenarios are. Throws as
+/// make_suite_plan() does.
+std::vector<SuiteRunPlan> steps_of_tasks(const SuiteRequest& request,
+                                         const std::filesystem::path& home);
+
 }  // namespace harness

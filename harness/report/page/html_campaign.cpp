@@ -82,9 +82,10 @@ std::string sentence_of(const ReportCampaign& campaign) {
   const NarrowingStep so_far = narrowed(first.improvements, first.exact);
   GateRow row = first;
   row.improvement = so_far.improvement;
-  return text + fmt::format(" and has no verdict. So far, after {}: {} {} times as good.",
-                            format_count(static_cast<long long>(so_far.n), campaign.report.unit),
-                            printable(row.tag, kNameBytes), improvement_text(row));
+  return text + fmt::format(
+                    " and has no verdict. So far, after {}: {} {} times as good.",
+                    format_count(static_cast<long long>(so_far.n), unit_of(first, campaign.report)),
+                    printable(row.tag, kNameBytes), improvement_text(row));
 }
 
 /// Whether its ratio fits on a scale about 1.
@@ -140,7 +141,7 @@ PagePlot funnel(const GateReport& report, const GateRow& row, bool ended) {
   const std::vector<NarrowingStep> steps = narrowing(row.improvements, row.exact);
   const double reach = reach_of(row, steps);
   PagePlot plot{.title = "Funnel of " + name};
-  plot.x.label = printable(report.unit, 20) + "s so far";
+  plot.x.label = printable(unit_of(row, report), 20) + "s so far";
   plot.y.label = "times as good";
   PlotSeries so_far{"so far, 95 % of each by itself", PlotStyle::kLine, 0, {}};
   for (const NarrowingStep& step : steps) {
@@ -168,7 +169,8 @@ PagePlot funnel(const GateReport& report, const GateRow& row, bool ended) {
   plot.description = fmt::format(
       "{}: {}, margin {:g} %. Above 1 is better. The interval after each {} is for the eye; only "
       "the looks decide.",
-      name, ended ? verdict_word(row) : "no verdict", row.margin * 100, printable(report.unit, 20));
+      name, ended ? verdict_word(row) : "no verdict", row.margin * 100,
+      printable(unit_of(row, report), 20));
   return plot;
 }
 
