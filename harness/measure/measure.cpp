@@ -15,6 +15,7 @@
 #include "harness/measure/training_session.hpp"
 #include "harness/profile/attribution.hpp"
 #include "harness/result/result_json.hpp"
+#include "harness/result/step_seconds.hpp"
 #include "harness/scenario/scenario.hpp"
 #include "harness/stats/stats.hpp"
 #include "harness/system/affinity.hpp"

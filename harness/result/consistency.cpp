@@ -11,6 +11,7 @@
 #include "harness/result/consistency_times.hpp"
 #include "harness/result/consistency_training.hpp"
 #include "harness/result/profile.hpp"
+#include "harness/result/step_seconds.hpp"
 
 namespace harness {
 namespace {

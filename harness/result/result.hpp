@@ -43,8 +43,4 @@ struct Result : ResultCommon {
   std::optional<LoadGenReport> loadgen{};    ///< of the scenarios of inference; from 1.10.0 on
 };
 
-/// Of what the cost counts as a step: the median step, batch of offline, or query of one sample.
-/// Empty where nothing of the kind was timed.
-std::optional<double> step_seconds(const Result& result);
-
 }  // namespace harness

@@ -1,6 +1,6 @@
-#include <string>
+#include "harness/result/step_seconds.hpp"
 
-#include "harness/result/result.hpp"
+#include <string>
 
 namespace harness {
 namespace {

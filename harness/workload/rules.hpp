@@ -130,9 +130,10 @@ std::vector<Departure> find_departures(const std::vector<Constraint>& constraint
 std::string target_misfit(const QualityRule& rule, double target);
 
 /// One violation when `report` does not reach what `rule` asks for; `path` is where the report
-/// stands.
+/// stands. Where the target does not apply, a report without one is none.
 void check_quality(const QualityRule& rule, const std::optional<QualityReport>& report,
-                   const std::string& path, std::vector<Violation>& violations);
+                   const std::string& path, std::vector<Violation>& violations,
+                   bool target_applies = true);
 
 /// Why `tier` cannot be run in that scenario, in words; empty when it can.
 std::string scenario_misfit(const ScenarioInfo& scenario, const Tier& tier);

@@ -110,11 +110,14 @@ at::Tensor prepared_photograph(const Image& image, const std::string& name) {
   const auto scaled = [&](std::int64_t side) { return kShorterSide * side / shorter; };
   const std::int64_t height = scaled(image.height);
   const std::int64_t width = scaled(image.width);
-  const at::Tensor small =
-      at::_upsample_bilinear2d_aa(pixels.permute({0, 3, 1, 2}).to(at::kFloat).contiguous(),
-                                  {height, width}, /*align_corners=*/false)
-          .round_()
-          .clamp_(0, 255);
+  // In whole numbers again behind each direction, as Pillow does it.
+  const auto resized = [](const at::Tensor& maps, std::int64_t rows, std::int64_t columns) {
+    return at::_upsample_bilinear2d_aa(maps, {rows, columns}, /*align_corners=*/false)
+        .round_()
+        .clamp_(0, 255);
+  };
+  const at::Tensor photograph = pixels.permute({0, 3, 1, 2}).to(at::kFloat).contiguous();
+  const at::Tensor small = resized(resized(photograph, image.height, width), height, width);
   // Halves to even, as torchvision's crop.
   const auto margin = [](std::int64_t side) {
     return static_cast<std::int64_t>(std::nearbyint(static_cast<double>(side - kPhotograph) / 2));

@@ -42,8 +42,8 @@ std::unique_ptr<PictureSet> folder_pictures(const std::filesystem::path& root,
 at::Tensor prepared_picture(const std::uint8_t* grey);
 
 /// (1, 3, 224, 224), channels_last, as torchvision evaluates: the shorter side made 256, by a
-/// triangle filter as wide as the picture shrinks, in whole numbers again; its middle; then
-/// normalised as above. Throws Error, naming `name`, for one that is far longer than wide.
+/// triangle filter as wide as the picture shrinks, in whole numbers behind each direction; its
+/// middle; then normalised as above. Throws Error, naming `name`, for one far longer than wide.
 at::Tensor prepared_photograph(const Image& image, const std::string& name);
 
 }  // namespace harness::workloads

@@ -89,6 +89,7 @@ class QueryLoop : public SystemUnderTest {
     if (options_.logs.empty()) throw Error("LoadGen", "has no folder for its logs");
     session_.tell(&Observer::stage, "queries");
     plan_ = plan_of_tier(info_.name, options_.tier, answers_.samples());
+    if (info_.name == "server") refuse_endless();
     load(first_samples());
     begin_ = session_.now();
     warm_up();
@@ -157,7 +158,6 @@ class QueryLoop : public SystemUnderTest {
   void choose_rate() {
     if (const std::string asked = chosen("server_rate"); !asked.empty()) {
       plan_.rate = parse_number(asked).value_or(0);
-      refuse_endless();
       return;
     }
     TestPlan probe = plan_;
@@ -182,10 +182,11 @@ class QueryLoop : public SystemUnderTest {
 
   /// Nobody can stop LoadGen while it waits for the time of the next query.
   void refuse_endless() const {
-    const double seconds = static_cast<double>(plan_.min_queries) / plan_.rate;
+    const double rate = parse_number(chosen("server_rate")).value_or(0);
+    const double seconds = static_cast<double>(plan_.min_queries) / rate;
     const double most = options_.tier.max_seconds;
-    if (most <= 0 || seconds <= most) return;
-    throw Error(fmt::format("--server-rate {:g}", plan_.rate),
+    if (rate <= 0 || most <= 0 || seconds <= most) return;
+    throw Error(fmt::format("--server-rate {:g}", rate),
                 fmt::format("its {} queries take {}, the tier allows {}", plan_.min_queries,
                             format_quantity(seconds, "s"), format_quantity(most, "s")),
                 "give a higher rate");
