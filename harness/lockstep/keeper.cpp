@@ -333,8 +333,16 @@ KeptProcess::KeptProcess(char* const* arguments, char* const* environment, int l
 
 KeptProcess::~KeptProcess() {
   ::close(socket_);
-  // Where a stop was asked for, the keeper stays for what is still printed.
-  if (!asked_ || !end_) ::waitpid(keeper_, nullptr, 0);
+  if (!asked_ || !end_) {
+    ::waitpid(keeper_, nullptr, 0);
+    return;
+  }
+  // Where a stop was asked for, the keeper stays for what is still printed: a shell ends before
+  // what it started has written its last file. Whoever goes on must not meet it; but nobody waits
+  // for ever.
+  constexpr double kMostSeconds = 10;
+  const auto deadline = Clock::now() + seconds(kMostSeconds);
+  while (::waitpid(keeper_, nullptr, WNOHANG) == 0 && Clock::now() < deadline) ::usleep(5000);
 }
 
 void KeptProcess::ask_to_end() {
