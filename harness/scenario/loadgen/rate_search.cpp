@@ -17,8 +17,10 @@ double highest_rate(double capacity, const std::function<bool(double rate)>& fit
   double good = 0;
   double bad = 0;
   double rate = kFirst * capacity;
+  // One hiccup of the machine is no bound.
+  const auto holds = [&](double tried) { return fits(tried) || fits(tried); };
   while (good == 0 || bad == 0) {
-    if (fits(rate)) {
+    if (holds(rate)) {
       good = rate;
       rate *= kUp;
       if (bad == 0 && rate > kHighest * capacity) return good;
@@ -30,7 +32,7 @@ double highest_rate(double capacity, const std::function<bool(double rate)>& fit
   }
   while (bad > good * kClose) {
     const double middle = (good + bad) / 2;
-    (fits(middle) ? good : bad) = middle;
+    (holds(middle) ? good : bad) = middle;
   }
   return good;
 }

@@ -5,8 +5,8 @@
 
 namespace harness::loadgen {
 
-/// Between a rate that `fits` and one, at most a tenth higher, that does not, the first; 0 where
-/// none was found that does. `capacity` is what one query after another would give.
+/// Between a rate that `fits` and one, at most a tenth higher, that does not in two tries, the
+/// first; 0 where none was found that does. `capacity` is what one query after another would give.
 double highest_rate(double capacity, const std::function<bool(double rate)>& fits);
 
 }  // namespace harness::loadgen
