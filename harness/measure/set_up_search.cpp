@@ -268,7 +268,8 @@ std::optional<SetUpTrials> choose_set_up(RunPlan& plan, const fs::path& out,
   if (!set_up) {
     Progress progress(stderr, terminal_columns(stderr));
     progress.stage("set-up");
-    const double seconds = key(plan, "search_seconds", 0) / std::ssize(choices.threads);
+    const double seconds =
+        key(plan, "search_seconds", 0) / static_cast<double>(choices.threads.size());
     const double begin = steady_seconds();
     set_up.emplace();
     double best = 0;

@@ -90,7 +90,8 @@ TEST_CASE("a run by LoadGen holds what LoadGen's own log says", "[queries]") {
   CHECK(result.at("/quality/value"_json_pointer) == 1.0);
   CHECK(result.at("/metrics/0/tag"_json_pointer) == one.metric);
   for (const json& file : report.at("files")) {
-    CHECK(sha256_of_file(folder.path() / file.at("file").get<std::string>()) == file.at("sha256"));
+    CHECK(sha256_of_file(folder.path() / file.at("file").get<std::string>()) ==
+          file.at("sha256").get<std::string>());
   }
   // Our clock is read just before LoadGen's.
   if (std::string(one.scenario) == "single-stream") {
@@ -235,7 +236,7 @@ TEST_CASE("threads and batch size are chosen by measuring, once for a series", "
     std::vector<std::string> arguments{"run",   "--rules",    file,    "--scenario",      "offline",
                                        "--out", out.string(), "--set", "overhead-us=5000"};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    const Outcome outcome = run_added(arguments);
+    Outcome outcome = run_added(arguments);
     INFO(outcome.err);
     REQUIRE(outcome.code == 0);
     return outcome;
