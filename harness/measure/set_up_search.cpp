@@ -20,9 +20,11 @@
 #include "harness/base/error.hpp"
 #include "harness/base/number.hpp"
 #include "harness/base/text.hpp"
+#include "harness/check/checked_file.hpp"
 #include "harness/measure/measure.hpp"
 #include "harness/measure/progress.hpp"
 #include "harness/plan/set_up_choices.hpp"
+#include "harness/result/result_file.hpp"
 #include "harness/result/result_folder.hpp"
 #include "harness/system/affinity.hpp"
 #include "harness/system/capture.hpp"
@@ -229,24 +231,36 @@ bool serves(const Result& run, const RunPlan& plan, const SetUpChoices& choices,
          system_fingerprint(run.system) == machine;
 }
 
-/// What an earlier run of the series or the campaign chose.
+/// What an earlier run of the series or the campaign chose. Of a campaign with hundreds of results
+/// no more are read than it takes to find one.
 std::optional<SetUpTrials> chosen_before(const RunPlan& plan, const SetUpChoices& choices,
                                          const fs::path& out, const std::string& series_id,
                                          const std::optional<CampaignPlace>& campaign) {
   const std::string machine = system_fingerprint(capture_system());
-  std::vector<Result> runs = results_of_series(out, series_id);
-  if (campaign) {
-    // CAMPAIGN/SIDE/PAIR, as the gate has it.
-    for (Result& run :
-         results_of_campaign(fs::absolute(out).parent_path().parent_path(), campaign->id)) {
-      runs.push_back(std::move(run));
-    }
-  }
-  for (const Result& run : runs) {
-    if (!serves(run, plan, choices, machine)) continue;
+  const auto taken_from = [&](const Result& run) -> std::optional<SetUpTrials> {
+    if (!serves(run, plan, choices, machine)) return std::nullopt;
     SetUpTrials set_up = *run.loadgen->set_up;
     if (set_up.from.empty()) set_up.from = run.identity.uuid;
     return set_up;
+  };
+  for (const Result& run : results_of_series(out, series_id)) {
+    if (auto set_up = taken_from(run)) return set_up;
+  }
+  if (!campaign) return std::nullopt;
+  for (const char* side : {"baseline", "candidate"}) {
+    // CAMPAIGN/SIDE/PAIR, as the gate has it.
+    const fs::path folder = fs::absolute(out).parent_path().parent_path() / side;
+    if (!fs::is_directory(folder)) continue;
+    for (const std::string& file : result_files_below(folder.string())) {
+      if (!fs::path(file).filename().string().starts_with(plan.rules.workload + "-")) continue;
+      try {
+        const Result run = read_result_file(file);
+        const bool ours = run.identity.campaign && run.identity.campaign->id == campaign->id;
+        if (auto set_up = ours ? taken_from(run) : std::nullopt) return set_up;
+      } catch (const Error&) {
+        continue;  // damaged, or of a run that was killed: it chose nothing
+      }
+    }
   }
   return std::nullopt;
 }

@@ -13,25 +13,6 @@ namespace harness {
 
 namespace fs = std::filesystem;
 
-namespace {
-
-/// Those in `folder` that are `wanted`; what cannot be read is passed over.
-template <class Iterator, class Wanted>
-void add_results(const fs::path& folder, std::vector<Result>& results, const Wanted& wanted) {
-  std::error_code ignored;
-  for (const fs::directory_entry& entry : Iterator(folder, ignored)) {
-    if (entry.path().extension() != ".json") continue;
-    try {
-      Result result = read_result_file(entry.path());
-      if (wanted(result)) results.push_back(std::move(result));
-    } catch (const Error&) {
-      continue;
-    }
-  }
-}
-
-}  // namespace
-
 std::vector<Result> one_per_run(std::vector<Result> results) {
   std::map<std::pair<std::string, std::int64_t>, Result> best;
   for (Result& result : results) {
@@ -67,19 +48,15 @@ void require_whole_series(const fs::path& path, const std::vector<Result>& runs)
 
 std::vector<Result> results_of_series(const fs::path& folder, const std::string& series_id) {
   std::vector<Result> results;
-  add_results<fs::directory_iterator>(folder, results, [&](const Result& result) {
-    return result.identity.series_id == series_id;
-  });
-  return one_per_run(std::move(results));
-}
-
-std::vector<Result> results_of_campaign(const fs::path& folder, const std::string& id) {
-  std::vector<Result> results;
-  for (const char* side : {"baseline", "candidate"}) {
-    add_results<fs::recursive_directory_iterator>(
-        folder / side, results, [&](const Result& result) {
-          return result.identity.campaign && result.identity.campaign->id == id;
-        });
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+    if (entry.path().extension() != ".json") continue;
+    try {
+      Result result = read_result_file(entry.path());
+      if (result.identity.series_id == series_id) results.push_back(std::move(result));
+    } catch (const Error&) {
+      continue;
+    }
   }
   return one_per_run(std::move(results));
 }

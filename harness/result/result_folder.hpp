@@ -22,7 +22,4 @@ void require_whole_series(const std::filesystem::path& path, const std::vector<R
 std::vector<Result> results_of_series(const std::filesystem::path& folder,
                                       const std::string& series_id);
 
-/// Those of both sides of the campaign in `folder`, likewise.
-std::vector<Result> results_of_campaign(const std::filesystem::path& folder, const std::string& id);
-
 }  // namespace harness
