@@ -6,8 +6,8 @@ namespace harness::kernels::bench {
 
 std::vector<CaseInfo> all_cases() {
   std::vector<CaseInfo> all;
-  for (const auto& cases : {box_loss_cases, conv_block_cases, encoder_cases, focal_loss_cases,
-                            matcher_cases, optimizer_cases}) {
+  for (const auto& cases : {box_loss_cases, conv_block_cases, conv_chain_cases, encoder_cases,
+                            focal_loss_cases, matcher_cases, optimizer_cases}) {
     for (CaseInfo& info : cases()) all.push_back(std::move(info));
   }
   return all;

@@ -41,6 +41,7 @@ struct CaseInfo {
 /// One function for each operator, in a file of its own.
 std::vector<CaseInfo> box_loss_cases();
 std::vector<CaseInfo> conv_block_cases();
+std::vector<CaseInfo> conv_chain_cases();
 std::vector<CaseInfo> encoder_cases();
 std::vector<CaseInfo> focal_loss_cases();
 std::vector<CaseInfo> matcher_cases();

@@ -22,22 +22,26 @@ Int divide_up(Int a, Int b) { return (a + b - 1) / b; }
 
 }  // namespace
 
-void convolve_depthwise(const Depthwise& convolution) {
+void convolve_depthwise_part(const Depthwise& convolution, Int part, Int parts) {
   const DepthwiseShape& shape = convolution.shape;
-  const Int rows = shape.batch * shape.out_height();
   const Int channels =
       divide_up(divide_up(shape.channels, divide_up(shape.channels, kMostChannels)), kVectors) *
       kVectors;
-  const Int parts = divide_up(shape.channels, channels);
-  const Int tasks = rows * parts;
+  const Int cuts = divide_up(shape.channels, channels);
+  const Int tasks = shape.batch * shape.out_height() * cuts;
   const auto convolve = depthwise::convolve_row();
-  const bool shared = tasks > 1 && omp_in_parallel() == 0 &&
-                      9 * rows * shape.out_width() * shape.channels >= kWorthSharing;
-#pragma omp parallel for schedule(static) if (shared)
-  for (Int task = 0; task < tasks; ++task) {
-    const Int begin = task % parts * channels;
-    convolve(convolution, task / parts, begin, std::min(begin + channels, shape.channels));
+  for (Int task = tasks * part / parts; task < tasks * (part + 1) / parts; ++task) {
+    const Int begin = task % cuts * channels;
+    convolve(convolution, task / cuts, begin, std::min(begin + channels, shape.channels));
   }
+}
+
+void convolve_depthwise(const Depthwise& convolution) {
+  const DepthwiseShape& shape = convolution.shape;
+  const Int outputs = shape.batch * shape.out_height() * shape.out_width() * shape.channels;
+  const bool shared = omp_in_parallel() == 0 && 9 * outputs >= kWorthSharing;
+#pragma omp parallel if (shared)
+  convolve_depthwise_part(convolution, omp_get_thread_num(), omp_get_num_threads());
 }
 
 const char* depthwise_name() {

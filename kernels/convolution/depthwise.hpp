@@ -31,6 +31,10 @@ struct Depthwise {
 /// do not depend on how many there are.
 void convolve_depthwise(const Depthwise& convolution);
 
+/// Part number `part` of `parts` of that, by the thread that calls. All parts together write each
+/// output once; threads of one parallel region may compute one each.
+void convolve_depthwise_part(const Depthwise& convolution, std::int64_t part, std::int64_t parts);
+
 /// "depthwise:AVX3": with the instruction set.
 const char* depthwise_name();
 

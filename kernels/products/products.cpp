@@ -41,21 +41,24 @@ void pack_product(const ProductWeights& weights, float* packed) {
   }
 }
 
-void multiply(const Product& product) {
+void multiply_part(const Product& product, Int part, Int parts) {
   if (product.rows <= 0 || product.columns <= 0) return;
   const products::Cut& cut = products::cut();
   const Int blocks = divide_up(product.rows, cut.rows);
   const Int rows = divide_up(product.rows, blocks);  // as equal as can be
-  const Int panels = divide_up(product.columns, cut.panel);
-  const Int tasks = blocks * panels;
-  const bool shared = tasks > 1 && omp_in_parallel() == 0 &&
-                      product.rows * product.depth * product.columns >= kWorthSharing;
-#pragma omp parallel for schedule(static) if (shared)
-  for (Int task = 0; task < tasks; ++task) {
+  const Int tasks = blocks * divide_up(product.columns, cut.panel);
+  for (Int task = tasks * part / parts; task < tasks * (part + 1) / parts; ++task) {
     const Int row = task % blocks * rows;
     if (row >= product.rows) continue;
     cut.multiply(product, row, std::min(rows, product.rows - row), task / blocks * cut.panel);
   }
+}
+
+void multiply(const Product& product) {
+  const bool shared =
+      omp_in_parallel() == 0 && product.rows * product.depth * product.columns >= kWorthSharing;
+#pragma omp parallel if (shared)
+  multiply_part(product, omp_get_thread_num(), omp_get_num_threads());
 }
 
 const char* product_name() {

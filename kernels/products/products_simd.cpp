@@ -107,19 +107,22 @@ HWY_INLINE void multiply_block(const Product& product, Int row, Int column, cons
 #pragma GCC unroll 16
     for (int r = 0; r < kR; ++r) sum[r][v] = bias;
   }
-  const float* a = product.from + row * product.from_row;
-  for (Int k = 0; k < product.depth; ++k) {
-    V weights[kV];
+  const Int deep = product.depth / product.lines;
+  for (Int line = 0; line < product.lines; ++line) {
+    const float* a = product.from + row * product.from_row + line * product.from_line;
+    for (Int k = 0; k < deep; ++k) {
+      V weights[kV];
 #pragma GCC unroll 2
-    for (int v = 0; v < kV; ++v) weights[v] = hn::Load(d, panel + v * kLanes);
+      for (int v = 0; v < kV; ++v) weights[v] = hn::Load(d, panel + v * kLanes);
 #pragma GCC unroll 16
-    for (int r = 0; r < kR; ++r) {
-      const V value = hn::Set(d, a[r * product.from_row]);
+      for (int r = 0; r < kR; ++r) {
+        const V value = hn::Set(d, a[r * product.from_row]);
 #pragma GCC unroll 2
-      for (int v = 0; v < kV; ++v) sum[r][v] = hn::MulAdd(value, weights[v], sum[r][v]);
+        for (int v = 0; v < kV; ++v) sum[r][v] = hn::MulAdd(value, weights[v], sum[r][v]);
+      }
+      ++a;
+      panel += kV * kLanes;
     }
-    ++a;
-    panel += kV * kLanes;
   }
   switch (product.activation) {
     case Activation::kClip:

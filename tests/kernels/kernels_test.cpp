@@ -117,8 +117,8 @@ TEST_CASE("every operator is registered with a reference", "[kernels]") {
     CHECK(op->implementations().front().support.ok);
     CHECK_FALSE(op->implementations().front().summary.empty());
   }
-  CHECK(names == std::vector<std::string>{"box-loss", "conv-block", "encoder", "focal-loss",
-                                          "matcher", "optimizer"});
+  CHECK(names == std::vector<std::string>{"box-loss", "conv-block", "conv-chain", "encoder",
+                                          "focal-loss", "matcher", "optimizer"});
 }
 
 TEST_CASE("a selection names operators and implementations that exist", "[kernels]") {

@@ -39,7 +39,7 @@ json golden() { return read_json_file(kHome / "tests/golden/classify.json"); }
 at::Tensor answers(const char* implementation, std::int64_t count, std::int64_t batch) {
   const c10::InferenceMode no_gradients;
   const MobileNetV2 model(find_asset(kWeights, kHome),
-                          kernels::conv_block_operator().get(implementation));
+                          kernels::conv_chain_operator().get(implementation));
   const at::Tensor weight = at::empty({10, MobileNetV2::kFeatures});
   const at::Tensor bias = at::empty({10});
   load_weights(kHome / "workloads/classify/fashion_mnist_head.safetensors",

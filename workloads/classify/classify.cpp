@@ -55,7 +55,7 @@ class Classify : public Inference {
 
  private:
   void build() override {
-    const auto implementation = kernels::conv_block_operator().select(context().kernels);
+    const auto implementation = kernels::conv_chain_operator().select(context().kernels);
     const std::filesystem::path weights = find_asset(kWeights, context().home);
     model_.emplace(weights, implementation);
     head_weight_ = at::empty({pictures_->classes(), MobileNetV2::kFeatures});
@@ -133,7 +133,7 @@ WorkloadInfo info() {
   return {.name = "classify",
           .summary = "Classification of pictures by MobileNetV2, one query after another.",
           .offers = {{"precision", {"fp32", "bf16"}}, {"allocator", kernels::allocator_names()}},
-          .operators = operator_infos({"conv-block"}),
+          .operators = operator_infos({"conv-chain"}),
           .data_folder = "pictures of ImageNet's classes, a folder for each class"};
 }
 

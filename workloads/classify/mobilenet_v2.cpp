@@ -27,7 +27,8 @@ struct Source {
   std::string convolution{}, norm{};
   std::int64_t out = 0, in = 0, kernel = 1;  ///< `in` of one group
   std::int64_t stride = 1, groups = 1;
-  bool relu6 = false, begins = false, residual = false;
+  bool relu6 = false;
+  std::optional<std::size_t> adds_input_of{};
 };
 
 std::vector<Source> sources() {
@@ -50,14 +51,14 @@ std::vector<Source> sources() {
       const auto with_relu = [&](std::int64_t in, std::int64_t kernel, std::int64_t by,
                                  std::int64_t groups) {
         const std::string name = prefix + std::to_string(part++);
-        all.push_back({name + ".0", name + ".1", wide, in, kernel, by, groups, true, false, false});
+        all.push_back({name + ".0", name + ".1", wide, in, kernel, by, groups, true, {}});
       };
       if (stage.expansion > 1) with_relu(channels, 1, 1, 1);
       with_relu(1, 3, stride, wide);
-      all.push_back({prefix + std::to_string(part), prefix + std::to_string(part + 1),
-                     stage.channels, wide, 1, 1, 1, false, false,
-                     stride == 1 && channels == stage.channels});
-      all[first].begins = true;
+      all.push_back(
+          {prefix + std::to_string(part), prefix + std::to_string(part + 1), stage.channels, wide,
+           1, 1, 1, false,
+           stride == 1 && channels == stage.channels ? std::optional(first) : std::nullopt});
       channels = stage.channels;
     }
   }
@@ -83,8 +84,7 @@ Norm norm_of(const std::map<std::string, at::Tensor>& tensors, const std::string
 
 }  // namespace
 
-MobileNetV2::MobileNetV2(const std::filesystem::path& weights, kernels::ConvBlockFn* conv_block)
-    : conv_block_(conv_block) {
+MobileNetV2::MobileNetV2(const std::filesystem::path& weights, kernels::ConvChainFn* make_chain) {
   const std::vector<Source> all = sources();
   std::map<std::string, at::Tensor> tensors;
   for (const Source& source : all) {
@@ -99,33 +99,25 @@ MobileNetV2::MobileNetV2(const std::filesystem::path& weights, kernels::ConvBloc
     const Norm norm = norm_of(tensors, source.norm);
     const at::Tensor folded =
         tensors.at(source.convolution + ".weight").to(at::kDouble) * norm.scale.view({-1, 1, 1, 1});
-    layers_.push_back({folded.to(at::kFloat).contiguous(at::MemoryFormat::ChannelsLast),
-                       norm.shift.to(at::kFloat), source.stride, (source.kernel - 1) / 2,
-                       source.groups, source.relu6, source.begins, source.residual});
+    layers_.push_back({.weight = folded.to(at::kFloat).contiguous(at::MemoryFormat::ChannelsLast),
+                       .bias = norm.shift.to(at::kFloat),
+                       .stride = source.stride,
+                       .padding = (source.kernel - 1) / 2,
+                       .groups = source.groups,
+                       .relu = source.relu6,
+                       .ceiling = kCeiling,
+                       .adds_input_of = source.adds_input_of});
   }
+  chain_ = make_chain({.layers = layers_, .mean = true});
 }
 
 at::Tensor MobileNetV2::features(const at::Tensor& pictures) const {
-  at::Tensor maps = pictures;
-  at::Tensor kept;
-  for (const Layer& layer : layers_) {
-    if (layer.begins) kept = maps;
-    maps = conv_block_({.input = maps,
-                        .weight = layer.weight,
-                        .bias = layer.bias,
-                        .stride = layer.stride,
-                        .padding = layer.padding,
-                        .groups = layer.groups,
-                        .relu = layer.relu6,
-                        .ceiling = kCeiling,
-                        .residual = layer.residual ? std::optional(kept) : std::nullopt});
-  }
-  return maps.mean({2, 3}, false, at::kFloat);
+  return chain_->forward(pictures);
 }
 
 double MobileNetV2::flops(std::int64_t height, std::int64_t width) const {
   double sum = 0;
-  for (const Layer& layer : layers_) {
+  for (const kernels::ConvChainLayer& layer : layers_) {
     height = (height - 1) / layer.stride + 1;
     width = (width - 1) / layer.stride + 1;
     sum += 2 * static_cast<double>(height * width * layer.weight.numel());

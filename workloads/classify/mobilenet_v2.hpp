@@ -6,10 +6,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <vector>
 
 #include "harness/base/types.hpp"
-#include "kernels/conv_block/conv_block.hpp"
+#include "kernels/conv_chain/conv_chain.hpp"
 
 namespace harness::workloads {
 
@@ -18,7 +19,7 @@ class MobileNetV2 {
   static constexpr std::int64_t kFeatures = 1280;
 
   /// Reads torchvision's file. Throws Error where it is not sound or lacks a tensor.
-  MobileNetV2(const std::filesystem::path& weights, kernels::ConvBlockFn* conv_block);
+  MobileNetV2(const std::filesystem::path& weights, kernels::ConvChainFn* make_chain);
 
   /// (N, 1280) from pictures (N, 3, H, W), normalised as ImageNet's: the mean over all positions of
   /// the last maps.
@@ -29,17 +30,9 @@ class MobileNetV2 {
   const Artifact& weights() const { return artifact_; }
 
  private:
-  struct Layer {
-    at::Tensor weight{}, bias{};
-    std::int64_t stride = 1, padding = 0, groups = 1;
-    bool relu6 = false;
-    bool begins = false;    ///< of an inverted residual: its input is kept
-    bool residual = false;  ///< ends one that adds its input
-  };
-
-  std::vector<Layer> layers_{};
+  std::vector<kernels::ConvChainLayer> layers_{};
+  std::unique_ptr<kernels::ConvChain> chain_{};
   Artifact artifact_{};
-  kernels::ConvBlockFn* conv_block_ = nullptr;
 };
 
 }  // namespace harness::workloads

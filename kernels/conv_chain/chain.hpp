@@ -1,0 +1,117 @@
+// A chain of convolutions in float32, each on what the one before gave, in one parallel region: the
+// threads meet between two layers, or each takes pictures of its own through all of them. For
+// inference. Needs no LibTorch.
+#pragma once
+
+#include <hwy/aligned_allocator.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "kernels/convolution/depthwise.hpp"
+#include "kernels/products/products.hpp"
+
+namespace harness::kernels {
+
+struct ChainLayer {
+  std::int64_t out_channels = 1, in_channels = 1;  ///< of all groups
+  std::int64_t kernel = 1, stride = 1, padding = 0, groups = 1;
+  const float* weights = nullptr;  ///< (O, C/groups, k, k), dense
+  const float* bias = nullptr;     ///< (O); null: none
+  /// What an output is cut off at; a NaN stays one.
+  float low = -std::numeric_limits<float>::infinity();
+  float high = std::numeric_limits<float>::infinity();
+  /// The layer, this one or one before it, whose input is added before the limits.
+  std::optional<std::size_t> adds_input_of{};
+
+  bool depthwise() const { return groups > 1; }
+  std::int64_t out(std::int64_t side) const { return (side + 2 * padding - kernel) / stride + 1; }
+};
+
+/// Maps (channels, height, width) of one picture, channels_last.
+struct MapSize {
+  std::int64_t channels = 0, height = 0, width = 0;
+  std::int64_t floats() const { return channels * height * width; }
+};
+
+class Chain {
+ public:
+  /// Whether there are kernels for that: convolutions without groups, and depthwise 3x3 with
+  /// padding 1 and stride 1 or 2 that add nothing.
+  static bool computes(const std::vector<ChainLayer>& layers);
+
+  /// Packs the weights and keeps the biases: nothing that a layer points to is read later.
+  /// Precondition: computes(layers), and each takes the channels that the one before gives.
+  Chain(const std::vector<ChainLayer>& layers, bool mean);
+
+  /// Whether each layer gives at least one position.
+  bool fits(std::int64_t height, std::int64_t width) const;
+  /// What pictures of this size become; with `mean`, channels alone.
+  MapSize result(std::int64_t height, std::int64_t width) const;
+  /// Of one picture; a multiply-add counts two.
+  double flops(std::int64_t height, std::int64_t width) const;
+  std::int64_t in_channels() const { return layers_.front().layer.in_channels; }
+  std::size_t layers() const { return layers_.size(); }
+
+  struct Pictures {
+    std::int64_t count = 1, height = 0, width = 0;
+  };
+  /// Floats of memory that run() needs for itself.
+  std::size_t scratch_floats(const Pictures& pictures) const;
+  /// By all threads of OpenMP. Maps lie channels_last, dense. The bits do not depend on the number
+  /// of pictures or threads. `scratch` is aligned to 64 bytes.
+  void run(const Pictures& pictures, const float* input, float* output, float* scratch) const;
+
+ private:
+  struct Packed {
+    ChainLayer layer{};
+    hwy::AlignedFreeUniquePtr<float[]> weights{}, bias{};  ///< no bias: null
+  };
+
+  enum class Kind { kPad, kProduct, kRows, kDepthwise, kMean };
+  /// What is computed at once, between two meetings of the threads.
+  struct Step {
+    Kind kind = Kind::kProduct;
+    std::size_t layer = 0;
+    MapSize in{}, out{};
+    /// Numbers of values.
+    std::size_t from = 0, to = 0;
+    std::optional<std::size_t> added{};
+  };
+  /// Some of the layers, for pictures of one size. Value 0 is what goes in, value 1 what comes out;
+  /// the others lie in the scratch memory, where room is given again once a value was read last.
+  struct Section {
+    std::vector<Step> steps{};
+    std::vector<std::int64_t> places{};  ///< of each value, floats of one picture before it
+    std::int64_t floats = 0;             ///< scratch of one picture
+    std::int64_t in_floats = 0, out_floats = 0;
+  };
+  /// Where a section works.
+  struct Place {
+    const float* input = nullptr;
+    float* output = nullptr;
+    float* scratch = nullptr;
+    std::int64_t pictures = 1;
+  };
+  /// Of the work between two meetings, what one thread does.
+  struct Share {
+    std::int64_t part = 0, parts = 1;
+  };
+
+  Section section(std::size_t first, std::size_t last, MapSize in) const;
+  void place_values(Section& section, const std::vector<std::int64_t>& floats) const;
+  MapSize after(std::size_t layer, const MapSize& in) const;
+  std::size_t boundary(std::int64_t height, std::int64_t width) const;
+  void compute(const Section& section, const Step& step, const Place& place, Share share) const;
+  void compute_rows(const Step& step, const Product& whole, const Place& place, Share share) const;
+  void alone(const std::vector<Section>& sections, const Place& place) const;
+  std::vector<Section> sections_of(const Pictures& pictures, bool by_picture) const;
+
+  std::vector<Packed> layers_{};
+  bool mean_ = false;
+};
+
+}  // namespace harness::kernels
