@@ -1,3 +1,5 @@
+#include <ATen/core/grad_mode.h>
+
 #include <cmath>
 
 #include "kernels/bench/case.hpp"
@@ -15,8 +17,9 @@ struct Size {
 
 ConvChainLayer layer(int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t groups,
                      bool relu) {
-  const auto fan_in = static_cast<double>(in / groups * kernel * kernel);
-  return {.weight = at::randn({out, in / groups, kernel, kernel}) / std::sqrt(fan_in),
+  const int64_t fan_in = in / groups * kernel * kernel;
+  return {.weight = at::randn({out, in / groups, kernel, kernel}) /
+                    std::sqrt(static_cast<double>(fan_in)),
           .bias = at::randn({out}) * 0.1,
           .stride = stride,
           .padding = (kernel - 1) / 2,

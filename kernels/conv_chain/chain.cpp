@@ -149,7 +149,8 @@ double Chain::flops(Int height, Int width) const {
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     map = after(i, map);
     const ChainLayer& l = layers_[i].layer;
-    sum += 2.0 * static_cast<double>(map.floats() * l.kernel * l.kernel * l.in_channels / l.groups);
+    const Int depth = l.in_channels / l.groups * l.kernel * l.kernel;
+    sum += 2.0 * static_cast<double>(map.floats() * depth);
   }
   return sum;
 }

@@ -28,8 +28,9 @@ struct Threads {
 
 ConvChainLayer layer(std::int64_t in, std::int64_t out, std::int64_t kernel = 1,
                      std::int64_t stride = 1, std::int64_t groups = 1) {
-  const auto fan_in = static_cast<double>(in / groups * kernel * kernel);
-  return {.weight = at::randn({out, in / groups, kernel, kernel}) / std::sqrt(fan_in),
+  const std::int64_t fan_in = in / groups * kernel * kernel;
+  return {.weight = at::randn({out, in / groups, kernel, kernel}) /
+                    std::sqrt(static_cast<double>(fan_in)),
           .bias = at::randn({out}) * 0.5,
           .stride = stride,
           .padding = (kernel - 1) / 2,
