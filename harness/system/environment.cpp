@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 #include <sstream>
+#include <thread>
 #include <vector>
 
 #include "harness/base/error.hpp"
@@ -20,23 +22,33 @@ namespace {
 
 constexpr std::size_t kMaxCpus = 8192;
 
+// Readings of what is runnable, and the time between two of them.
+constexpr int kReadings = 5;
+constexpr std::chrono::milliseconds kBetweenReadings{20};
+
+std::optional<long long> runnable_in(const Reading& loadavg) {
+  if (!loadavg.text) return std::nullopt;
+  const auto fields = split(*loadavg.text, ' ');
+  if (fields.size() < 4) return std::nullopt;
+  const auto runnable = parse_integer(split(fields[3], '/').front());
+  return runnable && *runnable >= 0 ? runnable : std::nullopt;
+}
+
 void capture_load(const SystemRoot& root, Facts& facts) {
   const Reading reading = root.line("/proc/loadavg");
   std::vector<double> averages;
-  std::optional<long long> runnable;
   if (reading.text) {
     const auto fields = split(*reading.text, ' ');
     for (std::size_t i = 0; i < 3 && i < fields.size(); ++i) {
       const auto value = parse_number(fields[i]);
       if (value && *value >= 0 && *value < 1e6) averages.push_back(*value);
     }
-    if (fields.size() > 3) runnable = parse_integer(split(fields[3], '/').front());
-    if (runnable && *runnable < 0) runnable.reset();
   }
   const std::string reason = reading.text ? "/proc/loadavg: not as expected" : reading.reason;
   facts.put("load_average",
             averages.size() == 3 ? std::optional<nlohmann::json>(averages) : std::nullopt, reason);
-  facts.put("runnable_tasks", runnable, reason);
+  facts.put("runnable_tasks",
+            usually_runnable([&] { return runnable_in(root.line("/proc/loadavg")); }), reason);
 
   const std::vector<std::string> entries = root.list("/proc");
   const auto processes = std::count_if(entries.begin(), entries.end(), [](const auto& name) {
@@ -180,6 +192,18 @@ void capture_heat(const SystemRoot& root, Facts& facts) {
 }
 
 }  // namespace
+
+std::optional<long long> usually_runnable(const std::function<std::optional<long long>()>& read) {
+  std::vector<long long> readings;
+  for (int i = 0; i < kReadings; ++i) {
+    if (i > 0) std::this_thread::sleep_for(kBetweenReadings);
+    const std::optional<long long> now = read();
+    if (!now || (i == 0 && *now <= 1)) return now;
+    readings.push_back(*now);
+  }
+  std::sort(readings.begin(), readings.end());
+  return readings[kReadings / 2];
+}
 
 nlohmann::json capture_environment(const SystemRoot& root) {
   Facts facts;

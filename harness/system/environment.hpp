@@ -1,13 +1,21 @@
 // The state a machine is in, read before and after a run.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 
 #include "harness/system/system_root.hpp"
 
 namespace harness {
 
-/// Load, memory, clocks, temperatures and counters. Some milliseconds.
+/// Load, memory, clocks, temperatures and counters. Some milliseconds, a tenth of a second where
+/// others seem to work.
 nlohmann::json capture_environment(const SystemRoot& root = SystemRoot());
+
+/// How many tasks are runnable, as `read` has it. Where it is more than ours, the median of several
+/// readings some milliseconds apart: a thread of the kernel that wakes for an instant is no load,
+/// and a process that computes is there in all of them. Null where a reading is.
+std::optional<long long> usually_runnable(const std::function<std::optional<long long>()>& read);
 
 }  // namespace harness

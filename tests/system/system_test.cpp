@@ -3,7 +3,10 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <random>
+#include <utility>
+#include <vector>
 
 #include "harness/base/files.hpp"
 #include "harness/base/hash.hpp"
@@ -90,6 +93,21 @@ TEST_CASE("the environment is captured field by field", "[system]") {
   CHECK(state["cgroup_throttled_seconds"] == Approx(2.5));
   CHECK(state["own_cpu_seconds"].get<double>() >= 0);
   check_missing(state, state["missing"]);
+}
+
+TEST_CASE("a task that is runnable for an instant is no load", "[system]") {
+  using Readings = std::vector<std::optional<long long>>;
+  const auto usual = [](const Readings& readings) {
+    std::size_t next = 0;
+    const auto runnable = usually_runnable([&] { return readings.at(next++); });
+    return std::pair(runnable, next);
+  };
+  CHECK(usual({1}) == std::pair(std::optional(1LL), std::size_t{1}));
+  CHECK(usual({2, 1, 1, 1, 1}).first == 1);
+  CHECK(usual({2, 1, 3, 2, 1}).first == 2);
+  CHECK(usual({3, 3, 3, 3, 3}).first == 3);
+  CHECK_FALSE(usual({std::nullopt}).first);
+  CHECK_FALSE(usual({2, std::nullopt}).first);
 }
 
 TEST_CASE("the fingerprint follows the hardware and nothing else", "[system]") {
