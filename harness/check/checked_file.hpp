@@ -18,7 +18,8 @@ struct CheckedFile {
   nlohmann::json document{};         ///< null where it could not be read
 };
 
-/// Everything that `harness validate` checks. The document is kept only on demand: it may be large.
+/// Everything that `harness validate` checks, the files beside it that it names too. The document
+/// is kept only on demand: it may be large.
 CheckedFile check_file(const std::string& file, bool keep_document = false);
 /// The same for a document at hand, which is not kept; `file` is its name in messages.
 CheckedFile check_result(const std::string& file, const nlohmann::json& document);

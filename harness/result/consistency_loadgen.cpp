@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
@@ -21,6 +23,7 @@ class Checker {
   void check() {
     problems_.expect(report_.valid || !report_.reasons.empty(), "/loadgen/reasons",
                      "empty, although the run is invalid");
+    requested();
     figure();
     met();
     histogram();
@@ -48,6 +51,27 @@ class Checker {
     }
     problems_.expect(false, fmt::format("/loadgen/percentiles/{}", i),
                      "is not in the log of LoadGen");
+  }
+
+  /// The timed test was as long as the settings say, and nothing in it was made easier.
+  void requested() {
+    if (result_.status.state != RunState::kValid) return;
+    const nlohmann::json& effective = result_.settings.effective;
+    const double seconds = effective.value("min_seconds", 0.0);
+    const std::pair<const char*, nlohmann::json> wanted[] = {
+        {"test_mode", "PerformanceOnly"},
+        {"min_duration_ms", static_cast<std::int64_t>(seconds * 1e3)},
+        {"min_query_count", effective.value("min_steps", nlohmann::json())},
+        {"max_duration_ms", 0},
+        {"max_query_count", 0},
+        {"performance_issue_unique", false},
+        {"performance_issue_same", false},
+        {"sample_concatenate_permutation", false}};
+    for (const auto& [name, value] : wanted) {
+      problems_.expect(report_.requested.value(name, nlohmann::json()) == value,
+                       fmt::format("/loadgen/requested/{}", name),
+                       fmt::format("not {}, as the settings have it", value.dump()));
+    }
   }
 
   /// What LoadGen found wanting makes no valid run.

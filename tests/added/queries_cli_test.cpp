@@ -268,7 +268,11 @@ TEST_CASE("threads and batch size are chosen by measuring, once for a series", "
       {"/loadgen/set_up/trials/0/samples_per_second", 1e9, "/settings/effective/batch_size"},
       {"/loadgen/percentiles/0/seconds", 1e-9, "/loadgen/percentiles/0/seconds"},
       {"/loadgen/log/result_min_queries_met", 0, "/loadgen/log/result_min_queries_met"},
-      {"/loadgen/figure/value", 1e9, "/loadgen/figure/value"}};
+      {"/loadgen/figure/value", 1e9, "/loadgen/figure/value"},
+      {"/loadgen/requested/min_duration_ms", 1, "/loadgen/requested/min_duration_ms"},
+      {"/loadgen/requested/min_query_count", 1, "/loadgen/requested/min_query_count"},
+      {"/loadgen/requested/performance_issue_same", 1,
+       "/loadgen/requested/performance_issue_same"}};
   for (const auto& [where, value, named] : lies) {
     json forged = by_index[1];
     forged[json::json_pointer(where)] = value;
@@ -279,6 +283,16 @@ TEST_CASE("threads and batch size are chosen by measuring, once for a series", "
     CHECK(refused.code != 0);
     CHECK_THAT(refused.out, Catch::Contains(named));
   }
+
+  // Nor may the logs beside a file change; without them it is still a result.
+  const fs::path one = files_ending(folder / "series", ".json").front();
+  const fs::path logs = folder / "series" / (one.stem().string() + ".loadgen");
+  std::ofstream(logs / "performance/run_1/mlperf_log_summary.txt", std::ios::app) << "more";
+  const Outcome changed = run_added({"validate", one.string()});
+  CHECK(changed.code == 3);
+  CHECK_THAT(changed.out, Catch::Contains("mlperf_log_summary.txt, which was changed"));
+  fs::remove_all(logs);
+  CHECK(run_added({"validate", one.string()}).code == 0);
 
   // What was asked for is not searched.
   run(folder / "asked", {"--threads", "1", "--batch-size", "4"});
