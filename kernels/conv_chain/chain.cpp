@@ -349,39 +349,41 @@ void Chain::alone(const std::vector<Section>& sections, const Place& place) cons
   }
 }
 
-std::size_t Chain::scratch_floats(const Pictures& pictures) const {
+Chain::Plan Chain::plan(const Pictures& pictures) const {
   const Int threads = omp_get_max_threads();
-  const bool alone = by_picture(pictures.count, threads);
-  const std::vector<Section> sections = sections_of(pictures, alone);
-  if (!alone) return static_cast<std::size_t>(pictures.count * sections.front().floats);
-  Int floats = sections.front().floats;
-  if (sections.size() > 1) {
-    floats = std::max(floats, kTogether * sections.back().floats) +
-             aligned(kTogether * sections.front().out_floats);
+  const bool own = by_picture(pictures.count, threads);
+  Plan plan{.pictures = pictures, .by_picture = own, .sections = sections_of(pictures, own)};
+  const Section& first = plan.sections.front();
+  const Section& last = plan.sections.back();
+  if (!own) {
+    plan.scratch_of_thread = pictures.count * first.floats;
+  } else if (plan.sections.size() > 1) {
+    plan.scratch_of_thread =
+        std::max(first.floats, kTogether * last.floats) + aligned(kTogether * first.out_floats);
+  } else {
+    plan.scratch_of_thread = first.floats;
   }
-  return static_cast<std::size_t>(threads * floats);
+  plan.scratch_floats = static_cast<std::size_t>((own ? threads : 1) * plan.scratch_of_thread);
+  return plan;
 }
 
-void Chain::run(const Pictures& pictures, const float* input, float* output, float* scratch) const {
-  if (pictures.count < 1) return;
-  const Int threads = omp_get_max_threads();
-  const bool by_themselves = by_picture(pictures.count, threads);
-  const std::vector<Section> sections = sections_of(pictures, by_themselves);
-  const Int room = static_cast<Int>(scratch_floats(pictures)) / (by_themselves ? threads : 1);
+void Chain::run(const Plan& plan, const float* input, float* output, float* scratch) const {
+  const Int count = plan.pictures.count;
+  const std::vector<Section>& sections = plan.sections;
 #pragma omp parallel
   {
     const Int thread = omp_get_thread_num();
     const Int team = omp_get_num_threads();
-    if (by_themselves) {
-      const Int begin = pictures.count * thread / team;
-      const Int end = pictures.count * (thread + 1) / team;
-      alone(sections,
-            {input + begin * sections.front().in_floats,
-             output + begin * sections.back().out_floats, scratch + thread * room, end - begin});
+    if (plan.by_picture) {
+      const Int begin = count * thread / team;
+      const Int end = count * (thread + 1) / team;
+      alone(sections, {input + begin * sections.front().in_floats,
+                       output + begin * sections.back().out_floats,
+                       scratch + thread * plan.scratch_of_thread, end - begin});
     } else {
       const Section& all = sections.front();
       for (const Step& step : all.steps) {
-        compute(all, step, {input, output, scratch, pictures.count}, {thread, team});
+        compute(all, step, {input, output, scratch, count}, {thread, team});
 #pragma omp barrier
       }
     }

@@ -59,11 +59,13 @@ class Chain {
   struct Pictures {
     std::int64_t count = 1, height = 0, width = 0;
   };
-  /// Floats of memory that run() needs for itself.
-  std::size_t scratch_floats(const Pictures& pictures) const;
-  /// By all threads of OpenMP. Maps lie channels_last, dense. The bits do not depend on the number
-  /// of pictures or threads. `scratch` is aligned to 64 bytes.
-  void run(const Pictures& pictures, const float* input, float* output, float* scratch) const;
+  /// How pictures of one size and number are computed.
+  struct Plan;
+  /// By as many threads as OpenMP has now.
+  Plan plan(const Pictures& pictures) const;
+  /// By all threads of OpenMP, as many as the plan is for. Maps lie channels_last, dense. The bits
+  /// do not depend on the number of pictures or threads. `scratch` is aligned to 64 bytes.
+  void run(const Plan& plan, const float* input, float* output, float* scratch) const;
 
  private:
   struct Packed {
@@ -112,6 +114,14 @@ class Chain {
 
   std::vector<Packed> layers_{};
   bool mean_ = false;
+};
+
+struct Chain::Plan {
+  Pictures pictures{};
+  bool by_picture = false;  ///< each thread takes pictures of its own
+  std::vector<Section> sections{};
+  std::int64_t scratch_of_thread = 0;  ///< floats; where they share the work, of all of them
+  std::size_t scratch_floats = 0;      ///< of memory that run() needs for itself
 };
 
 }  // namespace harness::kernels

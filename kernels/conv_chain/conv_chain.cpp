@@ -35,13 +35,20 @@ class ComposedChain final : public ConvChain {
   ComposedChain(const ConvChainArguments& arguments, ConvBlockFn* conv_block)
       : arguments_(arguments), conv_block_(conv_block) {
     check_layers(arguments.layers);
+    last_added_.resize(arguments.layers.size());
+    for (std::size_t i = 0; i < arguments.layers.size(); ++i) {
+      const auto& added = arguments.layers[i].adds_input_of;
+      if (added) last_added_[*added] = i;
+    }
   }
 
   at::Tensor forward(const at::Tensor& maps) override {
     std::vector<at::Tensor> inputs;
     at::Tensor now = maps;
-    for (const ConvChainLayer& layer : arguments_.layers) {
-      inputs.push_back(now);
+    for (std::size_t i = 0; i < arguments_.layers.size(); ++i) {
+      const ConvChainLayer& layer = arguments_.layers[i];
+      // No map is held for longer than somebody needs it, as in the modules of PyTorch.
+      inputs.push_back(last_added_[i] ? now : at::Tensor());
       const auto& added = layer.adds_input_of;
       now = conv_block_({.input = now,
                          .weight = layer.weight,
@@ -52,6 +59,7 @@ class ComposedChain final : public ConvChain {
                          .relu = layer.relu,
                          .ceiling = layer.ceiling,
                          .residual = added ? std::optional(inputs[*added]) : std::nullopt});
+      if (added && last_added_[*added] == i) inputs[*added] = at::Tensor();
     }
     return arguments_.mean ? now.mean({2, 3}, false, at::kFloat) : now;
   }
@@ -59,6 +67,7 @@ class ComposedChain final : public ConvChain {
  private:
   ConvChainArguments arguments_;
   ConvBlockFn* conv_block_;
+  std::vector<std::optional<std::size_t>> last_added_{};  ///< by which layer, of each one's input
 };
 
 }  // namespace

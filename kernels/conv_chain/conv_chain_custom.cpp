@@ -77,9 +77,10 @@ class CustomChain final : public ConvChain {
         mean_ ? at::empty({pictures.count, result.channels})
               : at::empty({pictures.count, result.channels, result.height, result.width},
                           at::TensorOptions().memory_format(at::MemoryFormat::ChannelsLast));
-    at::Tensor scratch = at::empty({static_cast<int64_t>(chain_->scratch_floats(pictures))});
+    const Chain::Plan plan = chain_->plan(pictures);
+    at::Tensor scratch = at::empty({static_cast<int64_t>(plan.scratch_floats)});
     const KernelScope scope("conv-chain", [&] { return facts(pictures); });
-    chain_->run(pictures, input.const_data_ptr<float>(), output.mutable_data_ptr<float>(),
+    chain_->run(plan, input.const_data_ptr<float>(), output.mutable_data_ptr<float>(),
                 scratch.mutable_data_ptr<float>());
     return output;
   }
