@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "harness/base/files.hpp"
@@ -19,7 +20,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kDefaultSteps = 3;
+// A quarter of what the tier times, within these: short steps differ more from one to the next.
+constexpr std::int64_t kFewestSteps = 3;
+constexpr std::int64_t kUsualSteps = 30;
 constexpr std::int64_t kMostSteps = 100;
 constexpr std::int64_t kWarmupSteps = 2;
 
@@ -34,8 +37,10 @@ Options profile_options() {
                   "--workload NAME [OPTIONS]");
   add_settings(options, kSettings);
   options
-      .add_integer("steps", "recorded steps, and as many plain ones between them; default: 3", 1,
-                   kMostSteps)
+      .add_integer("steps",
+                   "recorded steps, and as many plain ones between them; default: a quarter of the "
+                   "tier's, 3 to 30",
+                   1, kMostSteps)
       .add("out", "folder for the profile, its trace and its log; default: a new one under runs/",
            "DIR")
       .add("strict", "exit 3 when the machine's state makes the result doubtful")
@@ -54,7 +59,8 @@ RunPlan plan_profile(const Options& options) {
                 "is of scenario '" + plan.scenario->info().name + "', which has no plain steps",
                 "use a tier of a number of steps");
   }
-  const std::int64_t steps = options.integer("steps").value_or(kDefaultSteps);
+  const std::int64_t steps = options.integer("steps").value_or(
+      std::clamp(plan.tier.min_steps / 4, kFewestSteps, kUsualSteps));
   plan.tier.warmup_steps = kWarmupSteps;
   plan.tier.min_steps = steps;
   plan.tier.min_seconds = 0;

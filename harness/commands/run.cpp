@@ -53,6 +53,12 @@ ExitCode run_resident(const RunInvocation& invocation, RunPlan& plan, const fs::
     throw Error("--lockstep", "tier '" + plan.tier_name + "' " + kTrainsToTarget,
                 "whole runs of it are compared; for its steps choose another tier");
   }
+  if (plan.scenario->info().by_loadgen) {
+    throw Error(
+        "--lockstep",
+        "scenario '" + plan.scenario->info().name + "' is driven by LoadGen, query by query",
+        "whole runs of it are compared; for its queries in turn leave --scenario out");
+  }
   if (plan.runs != 1) throw Error("--lockstep", "is for one run", "leave --runs out");
   if (plan.dry_run) throw Error("--lockstep", "is no dry run", "leave one of them out");
   Resident resident(hello_of(plan));

@@ -38,7 +38,14 @@ class RunKind : public KindWithRun<Result> {
 
   std::vector<Violation> broken_rules(const Rules& rules, const ResultCommon& result,
                                       const json& document) const override {
-    return check_rules(rules, find_scenario(result.rules.scenario).info(), of(result), document);
+    const Scenario& scenario = find_scenario(result.rules.scenario);
+    std::vector<Violation> violations = check_rules(rules, scenario.info(), of(result), document);
+    const auto tier = rules.tiers.find(result.rules.tier);
+    if (tier == rules.tiers.end()) return violations;
+    const Tier& driven = tier->second.in_scenario(scenario.info().name);
+    const std::vector<Violation> own = scenario.broken_rules(driven, of(result));
+    violations.insert(violations.end(), own.begin(), own.end());
+    return violations;
   }
 
   std::string plural() const override { return "runs"; }

@@ -50,6 +50,7 @@ void Progress::show(const std::string& line, bool important) {
 void Progress::stage(const std::string& name) { show("[" + name + "]", true); }
 
 void Progress::progress(const std::string& what, std::int64_t done, std::int64_t total) {
+  if (done == 0 && total == 0) return show(what, true);
   show(total > 0 ? fmt::format("{}: {} of {} ({} %)", what, done, total, 100 * done / total)
                  : fmt::format("{}: {}", what, done),
        done == total);
@@ -98,7 +99,36 @@ void Progress::resumed(const Resumption& where) {
        true);
 }
 
+void Progress::query(const StepRecord& record) {
+  const std::int64_t units = length_.in_samples ? record.samples : 1;
+  double left = 0;
+  std::string done;
+  if (record.warmup) {
+    warm_at_ = record.elapsed;
+    timed_ = 0;
+    done = fmt::format("{} {}/{} (warm-up)", length_.unit, record.step, length_.warmup_steps);
+    left = length_.min_seconds;
+  } else {
+    timed_ += units;
+    const double passed = record.elapsed - warm_at_;
+    const auto more = static_cast<double>(length_.min_steps - timed_);
+    left =
+        std::max({length_.min_seconds - passed, more * passed / static_cast<double>(timed_), 0.0});
+    done = length_.in_samples ? format_count(timed_, "sample")
+                              : fmt::format("{} {}", length_.unit, timed_);
+  }
+  show(fmt::format("{}  {}  {} left", done, format_quantity(record.seconds, "s"),
+                   format_time_left(left)),
+       false);
+}
+
+void Progress::dropped(std::int64_t /*first*/, const std::string& /*why*/) {
+  timed_ = 0;
+  warm_at_ = 0;
+}
+
 void Progress::step(const StepRecord& record) {
+  if (!length_.unit.empty()) return query(record);
   if (length_.max_epochs > 0) {
     training_step(record);
     return;

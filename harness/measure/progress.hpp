@@ -19,6 +19,7 @@ class Progress : public Observer {
   void stage(const std::string& name) override;
   void progress(const std::string& what, std::int64_t done, std::int64_t total) override;
   void length(const RunLength& length) override { length_ = length; }
+  void dropped(std::int64_t first, const std::string& why) override;
   void step(const StepRecord& record) override;
   void epoch_end(std::int64_t epoch) override;
   void evaluation_begin(std::int64_t epoch) override;
@@ -28,6 +29,7 @@ class Progress : public Observer {
 
  private:
   void training_step(const StepRecord& record);
+  void query(const StepRecord& record);
   void show(const std::string& line, bool important);
   void clear();
 
@@ -39,6 +41,9 @@ class Progress : public Observer {
   bool line_open_ = false;
   RunLength length_{};
   double timed_seconds_ = 0;
+  // Of LoadGen's queries.
+  double warm_at_ = 0;      ///< seconds from the begin to the end of the warm-up
+  std::int64_t timed_ = 0;  ///< queries, or samples
   // Of a run that trains to a target.
   double epoch_seconds_ = 0;       ///< of the steps of the epoch so far
   std::int64_t steps_before_ = 0;  ///< of the epochs before

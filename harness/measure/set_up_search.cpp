@@ -43,12 +43,13 @@ constexpr double kNear = 0.9;
 // So many queries where they are of one or a few samples.
 constexpr std::int64_t kQueries = 32;
 
-double key(const RunPlan& plan, const char* name, double otherwise) {
-  const auto found = plan.tier.more.find(name);
-  return found == plan.tier.more.end() ? otherwise : found->second;
-}
+/// What a process of its own tries.
+struct Attempt {
+  int threads = 1;
+  std::string precision{};
+};
 
-/// All batch sizes of one number of threads, in the process that is left behind afterwards.
+/// All batch sizes of one attempt, in the process that is left behind afterwards.
 class Trials {
  public:
   Trials(RunPlan& plan, const SetUpChoices& choices, double best)
@@ -66,7 +67,7 @@ class Trials {
     const bool batches = sizes_.size() > 1;
     const auto wanted = batches ? *std::max_element(sizes_.begin(), sizes_.end())
                                 : kQueries * query_size(sizes_[0]);
-    const auto in_memory = static_cast<std::int64_t>(key(plan, "samples_in_memory", 1));
+    const auto in_memory = static_cast<std::int64_t>(plan.tier.key("samples_in_memory", 1));
     samples_.resize(static_cast<std::size_t>(std::min({answers_->samples(), in_memory, wanted})));
     std::iota(samples_.begin(), samples_.end(), 0);
     answers_->load(samples_);
@@ -95,7 +96,7 @@ class Trials {
  private:
   /// Of the scenario's queries, samples; where the batch is free, and of a server, it is the query.
   std::int64_t query_size(std::int64_t batch) const {
-    const double samples = key(plan_, "samples_per_query", 0);
+    const double samples = plan_.tier.key("samples_per_query");
     if (samples > 0) return static_cast<std::int64_t>(samples);
     return plan_.scenario->info().name == "single-stream" ? 1 : batch;
   }
@@ -135,12 +136,14 @@ class Trials {
   Answers::Samples samples_{};
 };
 
-/// What a process with `threads` threads writes to `out`: a line for each trial.
-[[noreturn]] void try_in_this_process(RunPlan& plan, const SetUpChoices& choices, int threads,
-                                      double best, double seconds, int out) {
+/// Writes a line for each trial to `out`.
+[[noreturn]] void try_in_this_process(RunPlan& plan, const SetUpChoices& choices,
+                                      const Attempt& attempt, double best, double seconds,
+                                      int out) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   try {
-    plan.context.threads = threads;
+    plan.context.threads = attempt.threads;
+    plan.context.precision = attempt.precision;
     Trials(plan, choices, best).run(seconds, [&](std::int64_t size, double rate) {
       const std::string line = fmt::format("{} {}\n", size, rate);
       if (::write(out, line.data(), line.size()) != std::ssize(line)) std::_Exit(1);
@@ -172,8 +175,8 @@ std::string read_from(int in, pid_t child) {
   return text;
 }
 
-std::vector<SetUpTrial> try_threads(RunPlan& plan, const SetUpChoices& choices, int threads,
-                                    double best, double seconds) {
+std::vector<SetUpTrial> try_apart(RunPlan& plan, const SetUpChoices& choices,
+                                  const Attempt& attempt, double best, double seconds) {
   std::array<int, 2> ends{};
   if (::pipe(ends.data()) != 0) throw Error("set-up", std::strerror(errno));
   const pid_t child = ::fork();
@@ -185,7 +188,7 @@ std::vector<SetUpTrial> try_threads(RunPlan& plan, const SetUpChoices& choices, 
   }
   if (child == 0) {
     ::close(ends[0]);
-    try_in_this_process(plan, choices, threads, best, seconds, ends[1]);
+    try_in_this_process(plan, choices, attempt, best, seconds, ends[1]);
   }
   ::close(ends[1]);
   std::string text;
@@ -206,7 +209,7 @@ std::vector<SetUpTrial> try_threads(RunPlan& plan, const SetUpChoices& choices, 
       return trial.batch_size == *size;
     });
     if (known == trials.end()) {
-      trials.push_back({threads, *size, *rate});
+      trials.push_back({attempt.threads, *size, *rate, attempt.precision});
     } else {
       known->samples_per_second = *rate;
     }
@@ -214,13 +217,13 @@ std::vector<SetUpTrial> try_threads(RunPlan& plan, const SetUpChoices& choices, 
   return trials;
 }
 
-template <class Number>
-bool holds(const std::vector<Number>& list, std::int64_t value) {
+template <class Value, class Same>
+bool holds(const std::vector<Value>& list, const Same& value) {
   return std::find(list.begin(), list.end(), value) != list.end();
 }
 
-/// Whether what `run` took may be taken by `plan`, too. Kernels and precision may differ: both
-/// sides of a campaign do the same work.
+/// Whether what `run` took may be taken by `plan`, too. Kernels may differ, and a precision that
+/// was asked for: both sides of a campaign do the same work.
 bool serves(const Result& run, const RunPlan& plan, const SetUpChoices& choices,
             const std::string& machine) {
   if (!run.loadgen || !run.loadgen->set_up) return false;
@@ -228,6 +231,7 @@ bool serves(const Result& run, const RunPlan& plan, const SetUpChoices& choices,
   return run.rules.sha256 == plan.rules.sha256 && run.rules.tier == plan.tier_name &&
          run.rules.scenario == plan.scenario->info().name &&
          holds(choices.threads, chosen.threads) && holds(choices.batch_sizes, chosen.batch_size) &&
+         (!choices.leaves("precision") || holds(choices.precisions, chosen.precision)) &&
          system_fingerprint(run.system) == machine;
 }
 
@@ -265,10 +269,46 @@ std::optional<SetUpTrials> chosen_before(const RunPlan& plan, const SetUpChoices
   return std::nullopt;
 }
 
-void put_into(RunPlan& plan, const SetUpTrial& chosen) {
+void put_into(RunPlan& plan, const SetUpChoices& choices, const SetUpTrial& chosen) {
+  if (choices.leaves("precision")) {
+    plan.effective["precision"] = plan.context.precision = chosen.precision;
+  }
   plan.context.threads = static_cast<int>(chosen.threads);
   plan.effective["threads"] = chosen.threads;
   plan.effective["batch_size"] = plan.context.batch_size = chosen.batch_size;
+}
+
+/// All numbers of threads in the usual precision, then the other precisions with as many threads as
+/// were best. Empty where the usual set-up could not be tried.
+std::optional<SetUpTrials> tried(RunPlan& plan, const SetUpChoices& choices) {
+  Progress progress(stderr, terminal_columns(stderr));
+  progress.stage("set-up");
+  const std::size_t attempts = choices.threads.size() + choices.precisions.size() - 1;
+  const double seconds = plan.tier.key("search_seconds") / static_cast<double>(attempts);
+  const double begin = steady_seconds();
+  SetUpTrials set_up;
+  double best = 0;
+  const auto attempt = [&](const Attempt& one) {
+    progress.progress(
+        fmt::format("trying {}, {}", format_count(one.threads, "thread"), one.precision),
+        std::ssize(set_up.trials),
+        static_cast<std::int64_t>(attempts) * std::ssize(choices.batch_sizes));
+    for (SetUpTrial& trial : try_apart(plan, choices, one, best, seconds)) {
+      best = std::max(best, trial.samples_per_second);
+      set_up.trials.push_back(std::move(trial));
+    }
+  };
+  for (const int threads : choices.threads) {
+    attempt({threads, choices.precisions.front()});
+    if (set_up.trials.empty()) return std::nullopt;
+  }
+  const auto threads = static_cast<int>(best_set_up(set_up.trials).threads);
+  for (std::size_t i = 1; i < choices.precisions.size(); ++i) {
+    attempt({threads, choices.precisions[i]});
+  }
+  set_up.seconds = steady_seconds() - begin;
+  progress.finished();
+  return set_up;
 }
 
 }  // namespace
@@ -279,28 +319,8 @@ std::optional<SetUpTrials> choose_set_up(RunPlan& plan, const fs::path& out,
   const SetUpChoices choices = set_up_choices(plan);
   if (!choices.open()) return std::nullopt;
   std::optional<SetUpTrials> set_up = chosen_before(plan, choices, out, series_id, campaign);
-  if (!set_up) {
-    Progress progress(stderr, terminal_columns(stderr));
-    progress.stage("set-up");
-    const double seconds =
-        key(plan, "search_seconds", 0) / static_cast<double>(choices.threads.size());
-    const double begin = steady_seconds();
-    set_up.emplace();
-    double best = 0;
-    for (const int threads : choices.threads) {
-      progress.progress(fmt::format("trying {}", format_count(threads, "thread")),
-                        std::ssize(set_up->trials),
-                        std::ssize(choices.threads) * std::ssize(choices.batch_sizes));
-      for (const SetUpTrial& trial : try_threads(plan, choices, threads, best, seconds)) {
-        best = std::max(best, trial.samples_per_second);
-        set_up->trials.push_back(trial);
-      }
-      if (set_up->trials.empty()) return std::nullopt;
-    }
-    set_up->seconds = steady_seconds() - begin;
-    progress.finished();
-  }
-  put_into(plan, best_set_up(set_up->trials));
+  if (!set_up) set_up = tried(plan, choices);
+  if (set_up) put_into(plan, choices, best_set_up(set_up->trials));
   return set_up;
 }
 

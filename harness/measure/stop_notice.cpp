@@ -10,6 +10,7 @@ namespace harness {
 namespace {
 
 constexpr const char* kInSteps = "stopping after the current step";
+constexpr const char* kInQueries = "stopping after the query in progress";
 constexpr const char* kInEvaluation = "stopping as soon as the evaluation in progress allows it";
 
 }  // namespace
@@ -19,6 +20,7 @@ StopNotice::StopNotice(std::filesystem::path samples)
 
 void StopNotice::stage(const std::string& name) {
   if (name == "steps" || name == "train") message_.change(kInSteps);
+  if (name == "queries") message_.change(kInQueries);
   if (name == "evaluate") message_.change(kInEvaluation);
 }
 

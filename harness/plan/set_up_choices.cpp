@@ -7,21 +7,16 @@
 namespace harness {
 namespace {
 
-template <class Number>
-void add_once(std::vector<Number>& list, Number value) {
+template <class Value>
+void add_once(std::vector<Value>& list, const Value& value) {
   if (std::find(list.begin(), list.end(), value) == list.end()) list.push_back(value);
-}
-
-double tier_key(const RunPlan& plan, const char* name) {
-  const auto found = plan.tier.more.find(name);
-  return found == plan.tier.more.end() ? 0 : found->second;
 }
 
 }  // namespace
 
 SetUpChoices set_up_choices(const RunPlan& plan) {
-  SetUpChoices choices{{plan.context.threads}, {plan.context.batch_size}};
-  if (plan.dry_run || tier_key(plan, "search_seconds") <= 0) return choices;
+  SetUpChoices choices{{plan.context.threads}, {plan.context.batch_size}, {plan.context.precision}};
+  if (plan.dry_run || plan.tier.key("search_seconds") <= 0) return choices;
   // Each trial would read the whole folder once more.
   if (!plan.asked("data").is_null()) return choices;
   if (plan.asked("threads").is_null()) {
@@ -32,9 +27,16 @@ SetUpChoices set_up_choices(const RunPlan& plan) {
       add_once(choices.threads, threads);
     }
   }
-  const auto largest = static_cast<std::int64_t>(tier_key(plan, "largest_batch"));
+  const auto largest = static_cast<std::int64_t>(plan.tier.key("largest_batch"));
   if (plan.tier.any_batch_size && plan.asked("batch_size").is_null()) {
     for (std::int64_t size = 1; size <= largest; size *= 4) add_once(choices.batch_sizes, size);
+  }
+  // What is lost by fewer bits shows in the quality.
+  if (plan.rules.quality && plan.asked("precision").is_null()) {
+    const auto offered = plan.workload->info.offers.find("precision");
+    if (offered != plan.workload->info.offers.end()) {
+      for (const std::string& precision : offered->second) add_once(choices.precisions, precision);
+    }
   }
   return choices;
 }

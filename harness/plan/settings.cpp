@@ -9,6 +9,7 @@
 #include "harness/base/named.hpp"
 #include "harness/base/number.hpp"
 #include "harness/base/text.hpp"
+#include "harness/plan/query_settings.hpp"
 #include "harness/plan/tuning.hpp"
 #include "harness/result/setting.hpp"
 #include "harness/system/affinity.hpp"
@@ -33,18 +34,6 @@ json value_of(const RunPlan& plan, const Setting& what) {
   const auto ruled = plan.rules.defaults.find(what.name);
   if (ruled == plan.rules.defaults.end()) return what.standard;
   return what.from_text(ruled->second);
-}
-
-/// A text of the choices that the workload or the setting offers, a number within its bounds.
-json checked(const RunPlan& plan, const Setting& what) {
-  json value = value_of(plan, what);
-  if (value.is_null()) return value;
-  if (const std::string misfit = what.misfit(value); !misfit.empty()) {
-    throw Error("--" + what.option() + " " + printable(value.dump(), 60), misfit);
-  }
-  const auto& choices = choices_of(what, plan.workload->info);
-  if (!value.is_string() || choices.empty()) return value;
-  return choose_known(what.option().c_str(), value.get<std::string>(), choices);
 }
 
 std::map<std::string, std::string> parse_settings(const std::vector<std::string>& given,
@@ -94,6 +83,11 @@ json nothing(const Result& /*result*/) { return {}; }
 
 json as_asked(const Result& result, const char* name) {
   return result.settings.requested.value(name, json());
+}
+
+/// Whose queries are of one size, whatever a batch is.
+bool has_own_size(const std::string& scenario) {
+  return scenario == "single-stream" || scenario == "multi-stream";
 }
 
 json kernels_again(const Result& result) {
@@ -198,12 +192,18 @@ const RegisterSettings registered({
          [](RunPlan& plan, const Setting& what) {
            const json asked = plan.asked("batch_size");
            const std::string& scenario = plan.scenario->info().name;
-           if (!asked.is_null() && (scenario == "single-stream" || scenario == "multi-stream")) {
+           if (!asked.is_null() && has_own_size(scenario)) {
              throw Error("--batch-size", "scenario '" + scenario + "' has queries of its own size",
                          "leave it out; it is for steps, server and offline");
            }
            const auto size = asked.is_null() ? plan.tier.batch_size : asked.get<std::int64_t>();
            plan.effective["batch_size"] = plan.context.batch_size = in_bounds(what, size);
+         },
+     .repeat =
+         [](const Result& result) {
+           return has_own_size(result.rules.scenario)
+                      ? json()
+                      : result.settings.effective.value("batch_size", json());
          }},
     {.name = "cpus",
      .part = kChosen,
@@ -278,20 +278,6 @@ const RegisterSettings registered({
      .high = kMostSeconds,
      .choose = elsewhere,
      .repeat = [](const Result& result) { return as_asked(result, "min_seconds"); }},
-    {.name = "server_rate",
-     .kind = kNumber,
-     .scope = kRun,
-     .summary = "queries per second of the scenario server; default: the highest that is held, "
-                "found by trying",
-     .value_name = "N",
-     .low = 0.001,
-     .high = 1e9},
-    {.name = "audit",
-     .scope = kRun,
-     .summary = "a compliance test of MLPerf Inference behind LoadGen's own, in its scenarios",
-     .value_name = "TEST",
-     .standard = "none",
-     .choices = {"none", "TEST01", "TEST04"}},
     {.name = "runs",
      .kind = kInteger,
      .scope = kRun,
@@ -350,11 +336,32 @@ const RegisterSettings registered({
     {.name = "max_seconds", .scope = kNone, .part = kExempt, .choose = elsewhere},
 });
 
+const RegisterSettings registered_of_queries(query_settings());
+
 }  // namespace
 
 const std::vector<std::string>& choices_of(const Setting& setting, const WorkloadInfo& workload) {
   const auto offered = workload.offers.find(setting.name);
   return offered == workload.offers.end() ? setting.choices : offered->second;
+}
+
+json checked(const RunPlan& plan, const Setting& what) {
+  json value = value_of(plan, what);
+  if (value.is_null()) return value;
+  if (const std::string misfit = what.misfit(value); !misfit.empty()) {
+    throw Error("--" + what.option() + " " + printable(value.dump(), 60), misfit);
+  }
+  const auto& choices = choices_of(what, plan.workload->info);
+  if (!value.is_string() || choices.empty()) return value;
+  const auto is_in = [&](const std::vector<std::string>& list) {
+    return std::find(list.begin(), list.end(), value.get<std::string>()) != list.end();
+  };
+  if (!is_in(choices) && is_in(what.choices)) {
+    throw Error("--" + what.option() + " " + value.get<std::string>(),
+                "workload '" + plan.workload->info.name + "' does not offer it",
+                "it offers " + join(choices, ", "));
+  }
+  return choose_known(what.option().c_str(), value.get<std::string>(), choices);
 }
 
 void choose_settings(RunPlan& plan) {

@@ -1,5 +1,8 @@
-// The settings of every measurement: the table in settings.cpp is where one is added.
+// The settings of every measurement: the table in settings.cpp is where one is added; those of
+// LoadGen's scenarios stand in query_settings.cpp.
 #pragma once
+
+#include <nlohmann/json.hpp>
 
 #include "harness/plan/plan.hpp"
 #include "harness/result/setting.hpp"
@@ -13,6 +16,10 @@ inline constexpr double kMostSeconds = 1e6;  ///< of timed steps
 
 /// What `workload` offers for a setting, or all that the setting has; empty: anything.
 const std::vector<std::string>& choices_of(const Setting& setting, const WorkloadInfo& workload);
+
+/// What was asked for, what the rules say, or the setting's own default: a text of its choices, a
+/// number within its bounds. Throws Error, naming the option.
+nlohmann::json checked(const RunPlan& plan, const Setting& what);
 
 /// Puts every setting of the table into `plan`, whose workload, rules, tier and seeds are chosen.
 /// Throws Error, naming the option.

@@ -85,9 +85,9 @@ class Adviser {
                     : 0;
     }
     found_.push_back({"memory",
-                      fmt::format("{:.3g} million page faults a step: memory goes back to the "
-                                  "system and is requested again",
-                                  faults * 1e-6),
+                      fmt::format("{} a step: memory goes back to the system and is requested "
+                                  "again",
+                                  page_faults_text(faults)),
                       price_of_faults(), AdvisedChange{"allocator", "pooled"}, seconds, false,
                       in_primitives});
   }

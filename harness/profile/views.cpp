@@ -149,6 +149,11 @@ double system_factor(const ProfileTables& tables, double bandwidth) {
   return system > 0 ? std::clamp((1 + beyond / system) / 2, 1.0, 2.0) : 1;
 }
 
+std::string page_faults_text(double faults) {
+  return faults < 1e5 ? format_count(std::llround(faults), "page fault")
+                      : fmt::format("{:.3g} million page faults", faults * 1e-6);
+}
+
 double working_seconds(const ProfileTables& tables) {
   double seconds = 0;
   for (const PrimitiveRow& row : tables.primitives) seconds += row.seconds;
@@ -207,9 +212,9 @@ std::vector<std::string> remarks(const ProfileTables& tables) {
     found.push_back("outside of primitives and kernels: " + share_text(outside, tables));
   }
   if (tables.system && tables.system->seconds > kWorthARemark * tables.step_seconds) {
-    found.push_back(fmt::format("in the operating system: {}, with {:.3g} million page faults",
+    found.push_back(fmt::format("in the operating system: {}, with {}",
                                 share_text(tables.system->seconds, tables),
-                                tables.system->page_faults * 1e-6));
+                                page_faults_text(tables.system->page_faults)));
   }
   if (tables.attributed_share < 1) {
     found.push_back(fmt::format("{:.2f} % of the time in primitives belongs to no operator",

@@ -60,6 +60,9 @@ double fault_cost(const OperatorRow& row, double bandwidth, double fault_seconds
 /// fault took at most what is beyond moving their bytes at `bandwidth`. The middle of both bounds.
 double system_factor(const ProfileTables& tables, double bandwidth);
 
+/// "12 page faults", "1.3 million page faults".
+std::string page_faults_text(double faults);
+
 /// Seconds of a step in primitives and in kernels of this project.
 double working_seconds(const ProfileTables& tables);
 

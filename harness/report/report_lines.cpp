@@ -129,7 +129,13 @@ ReportLine common_line(const ResultCommon& result, const ReportFile& file) {
 ReportLine line_of_run(const Result& run, const ReportFile& file) {
   ReportLine line = common_line(run, file);
   line.stack = setting_text(run.settings, "precision") + " " + kernels_text(run.kernels);
-  if (const Metric* metric = headline_metric(run)) {
+  if (run.loadgen) line.workload += "/" + printable(run.rules.scenario, 16);
+  // What LoadGen's test was made for, not its single queries.
+  if (run.loadgen && run.loadgen->figure.value > 0) {
+    const LoadGenFigure& figure = run.loadgen->figure;
+    line.headline = {printable(figure.tag, 40),
+                     format_quantity(figure.value, printable(figure.unit, 16)), figure.value};
+  } else if (const Metric* metric = headline_metric(run)) {
     line.headline = {printable(metric->tag, 40), with_quartiles(metric->summary, metric->unit),
                      metric->summary.median->center};
   }

@@ -90,13 +90,17 @@ class Checker {
   void set_up() {
     if (!report_.set_up) return;
     const SetUpTrial& best = best_set_up(report_.set_up->trials);
-    const nlohmann::json& effective = result_.settings.effective;
-    for (const auto& [name, value] :
-         {std::pair("threads", best.threads), std::pair("batch_size", best.batch_size)}) {
-      problems_.expect(effective.value(name, nlohmann::json()) == value,
-                       fmt::format("/settings/effective/{}", name),
-                       fmt::format("not the {} that the trials in /loadgen/set_up give", value));
-    }
+    const auto expect = [&](const char* name, const nlohmann::json& value) {
+      problems_.expect(
+          result_.settings.effective.value(name, nlohmann::json()) == value,
+          fmt::format("/settings/effective/{}", name),
+          fmt::format("not the {} that the trials in /loadgen/set_up give", value.dump()));
+    };
+    expect("threads", best.threads);
+    expect("batch_size", best.batch_size);
+    // The other side of a campaign may have tried more than this one was free to choose.
+    const bool asked = result_.settings.requested.contains("precision");
+    if (!best.precision.empty() && !asked) expect("precision", best.precision);
   }
 
   /// It is a number of LoadGen's log.

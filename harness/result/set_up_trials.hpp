@@ -1,4 +1,4 @@
-// Threads and batch size that were chosen by measuring: what was tried, and the rule that chose.
+// Threads, batch size and precision that were chosen by measuring: what was tried, and the rule that chose.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,7 @@ struct SetUpTrial {
   std::int64_t threads = 1;
   std::int64_t batch_size = 1;
   double samples_per_second = 0;  ///< the best of its passes
+  std::string precision{};        ///< empty in files before 1.11.0: that of the run
 };
 
 struct SetUpTrials {

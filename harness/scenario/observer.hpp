@@ -35,6 +35,10 @@ struct RunLength {
   std::int64_t min_steps = 0;
   double min_seconds = 0;
   std::int64_t max_epochs = 0;  ///< above 0: epochs of `min_steps` steps each, at most so many
+  /// Of LoadGen's queries: "query", "batch". `min_seconds` are by the clock then, since queries may
+  /// overlap, and with `in_samples` the least is a number of samples.
+  std::string unit{};
+  bool in_samples = false;
 };
 
 /// Where in a run an evaluation stands.

@@ -45,6 +45,11 @@ class Scenario {
   virtual RunRecord run(Workload& workload, WorkloadContext& context,
                         const ScenarioOptions& options, const SessionHooks& hooks,
                         const std::vector<Observer*>& observers) const = 0;
+  /// What a result says otherwise than the scenario has it in that tier of the rules it names.
+  virtual std::vector<Violation> broken_rules(const Tier& /*tier*/,
+                                              const Result& /*result*/) const {
+    return {};
+  }
 
  protected:
   /// For check().

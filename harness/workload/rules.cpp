@@ -142,6 +142,11 @@ const Tier& Tier::in_scenario(const std::string& name) const {
   return *this;
 }
 
+double Tier::key(const std::string& name, double otherwise) const {
+  const auto found = more.find(name);
+  return found == more.end() ? otherwise : found->second;
+}
+
 const Tier& Rules::tier(const std::string& name) const {
   const auto found = tiers.find(name);
   if (found == tiers.end()) {

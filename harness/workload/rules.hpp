@@ -75,6 +75,8 @@ struct Tier {
 
   /// As it is in that scenario; as it is where it names no such one.
   const Tier& in_scenario(const std::string& name) const;
+  /// Of a scenario's own keys; `otherwise` where it has no such one.
+  double key(const std::string& name, double otherwise = 0) const;
 };
 
 /// A variant of the workload's ablation, its settings complete: those of the variant it builds on

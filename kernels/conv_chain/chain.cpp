@@ -11,24 +11,10 @@ namespace {
 
 using Int = std::int64_t;
 
-// Pictures that a thread takes through the later layers together: their maps are small and their
-// weights many, so weights read once serve all of them.
-constexpr Int kTogether = 8;
-// What such a layer may read and write of maps, for all of them: room in a level-2 cache.
-constexpr Int kTogetherFloats = Int{3} << 16;
-// From so many pictures a thread on, each takes its own; fewer might leave some idle for long.
-constexpr Int kPicturesOfThread = 4;
-
-Int aligned(Int floats) { return (floats + 15) / 16 * 16; }
-
-bool by_picture(Int pictures, Int threads) {
-  return pictures % threads == 0 || pictures >= kPicturesOfThread * threads;
-}
-
-hwy::AlignedFreeUniquePtr<float[]> packed(const ChainLayer& layer) {
+/// [tap][channel], as the maps lie; of a depthwise layer [tap] of each channel.
+std::vector<float> weights_by_tap(const ChainLayer& layer) {
   const Int taps = layer.kernel * layer.kernel;
   const Int in = layer.in_channels / layer.groups;
-  // [tap][channel], as the maps lie.
   std::vector<float> by_tap(static_cast<std::size_t>(layer.out_channels * taps * in));
   for (Int o = 0; o < layer.out_channels; ++o) {
     for (Int c = 0; c < in; ++c) {
@@ -38,16 +24,7 @@ hwy::AlignedFreeUniquePtr<float[]> packed(const ChainLayer& layer) {
       }
     }
   }
-  const Int depth = taps * in;
-  const std::size_t floats =
-      layer.depthwise() ? by_tap.size() : packed_product_floats(depth, layer.out_channels);
-  auto weights = hwy::AllocateAligned<float>(floats);
-  if (layer.depthwise()) {
-    std::copy(by_tap.begin(), by_tap.end(), weights.get());
-  } else {
-    pack_product({by_tap.data(), depth, layer.out_channels, depth, 1}, weights.get());
-  }
-  return weights;
+  return by_tap;
 }
 
 /// Rows of the maps of all pictures with what lies around them.
@@ -98,9 +75,36 @@ bool Chain::computes(const std::vector<ChainLayer>& layers) {
   });
 }
 
-Chain::Chain(const std::vector<ChainLayer>& layers, bool mean) : mean_(mean) {
+bool Chain::computes_narrow(const std::vector<ChainLayer>& layers) {
+  if (layers.size() < 2 || layers.back().depthwise() || !has_narrow_products()) return false;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const ChainLayer& l = layers[i];
+    const bool product = l.kernel == 1 && l.stride == 1 && l.padding == 0 && !l.depthwise();
+    if (i > 0 ? !product && !l.depthwise() : l.depthwise()) return false;
+    if (i + 1 < layers.size() && l.out_channels % 2 != 0) return false;
+    if (l.adds_input_of && *l.adds_input_of == 0) return false;
+  }
+  return computes(layers);
+}
+
+Chain::Chain(const std::vector<ChainLayer>& layers, bool mean, bool narrow)
+    : mean_(mean), narrow_(narrow) {
   for (const ChainLayer& layer : layers) {
-    Packed kept{.layer = layer, .weights = packed(layer)};
+    Packed kept{.layer = layer};
+    const std::vector<float> by_tap = weights_by_tap(layer);
+    const Int depth = layer.kernel * layer.kernel * layer.in_channels;
+    const ProductWeights unpacked{by_tap.data(), depth, layer.out_channels, depth, 1};
+    if (layer.depthwise()) {
+      kept.weights = hwy::AllocateAligned<float>(by_tap.size());
+      std::copy(by_tap.begin(), by_tap.end(), kept.weights.get());
+    } else if (narrow && !layers_.empty()) {
+      kept.narrow_weights =
+          hwy::AllocateAligned<Bf16>(packed_narrow_product_size(depth, layer.out_channels));
+      pack_narrow_product(unpacked, kept.narrow_weights.get());
+    } else {
+      kept.weights = hwy::AllocateAligned<float>(packed_product_floats(depth, layer.out_channels));
+      pack_product(unpacked, kept.weights.get());
+    }
     if (layer.bias != nullptr) {
       const auto channels = static_cast<std::size_t>(layer.out_channels);
       kept.bias = hwy::AllocateAligned<float>(channels);
@@ -109,139 +113,6 @@ Chain::Chain(const std::vector<ChainLayer>& layers, bool mean) : mean_(mean) {
     kept.layer.weights = kept.weights.get();
     kept.layer.bias = kept.bias.get();
     layers_.push_back(std::move(kept));
-  }
-}
-
-MapSize Chain::after(std::size_t layer, const MapSize& in) const {
-  const ChainLayer& l = layers_[layer].layer;
-  return {l.out_channels, l.out(in.height), l.out(in.width)};
-}
-
-bool Chain::fits(Int height, Int width) const {
-  MapSize map{in_channels(), height, width};
-  for (std::size_t i = 0; i < layers_.size(); ++i) {
-    const ChainLayer& l = layers_[i].layer;
-    if (std::min(map.height, map.width) + 2 * l.padding < l.kernel) return false;
-    map = after(i, map);
-    const auto& added = l.adds_input_of;
-    if (added) {
-      // A sum needs maps of one size.
-      MapSize other{in_channels(), height, width};
-      for (std::size_t j = 0; j < *added; ++j) other = after(j, other);
-      if (other.channels != map.channels || other.height != map.height ||
-          other.width != map.width) {
-        return false;
-      }
-    }
-  }
-  return true;
-}
-
-MapSize Chain::result(Int height, Int width) const {
-  MapSize map{in_channels(), height, width};
-  for (std::size_t i = 0; i < layers_.size(); ++i) map = after(i, map);
-  return mean_ ? MapSize{map.channels, 1, 1} : map;
-}
-
-double Chain::flops(Int height, Int width) const {
-  MapSize map{in_channels(), height, width};
-  double sum = 0;
-  for (std::size_t i = 0; i < layers_.size(); ++i) {
-    map = after(i, map);
-    const ChainLayer& l = layers_[i].layer;
-    const Int depth = l.in_channels / l.groups * l.kernel * l.kernel;
-    sum += 2.0 * static_cast<double>(map.floats() * depth);
-  }
-  return sum;
-}
-
-/// The first layer from which on the maps of several pictures fit in a cache, and into which
-/// nothing leads but what the layer before it gives.
-std::size_t Chain::boundary(Int height, Int width) const {
-  MapSize map{in_channels(), height, width};
-  std::size_t found = 0;
-  for (std::size_t i = 0; i < layers_.size(); ++i) {
-    const MapSize out = after(i, map);
-    if (kTogether * (map.floats() + out.floats()) > kTogetherFloats) found = i + 1;
-    map = out;
-  }
-  for (std::size_t i = found; i < layers_.size(); ++i) {
-    const auto& added = layers_[i].layer.adds_input_of;
-    if (added && *added < found && i >= found) found = i + 1;
-  }
-  return found;
-}
-
-Chain::Section Chain::section(std::size_t first, std::size_t last, MapSize in) const {
-  Section section{.in_floats = in.floats()};
-  std::vector<Int> floats{0, 0};
-  std::vector<std::size_t> inputs;  // of each layer
-  std::size_t value = 0;
-  const auto fresh = [&](Int wanted) {
-    floats.push_back(aligned(wanted));
-    return floats.size() - 1;
-  };
-  for (std::size_t i = first; i < last; ++i) {
-    const ChainLayer& layer = layers_[i].layer;
-    const MapSize out = after(i, in);
-    inputs.push_back(value);
-    std::optional<std::size_t> added;
-    if (layer.adds_input_of) added = inputs[*layer.adds_input_of - first];
-    MapSize read = in;
-    if (!layer.depthwise() && layer.padding > 0) {
-      read.height += 2 * layer.padding;
-      read.width += 2 * layer.padding;
-      const std::size_t wider = fresh(read.floats());
-      section.steps.push_back({Kind::kPad, i, in, read, value, wider, {}});
-      value = wider;
-    }
-    const bool is_last = i + 1 == last && !(mean_ && last == layers_.size());
-    const std::size_t to = is_last ? 1 : fresh(out.floats());
-    const Kind kind = layer.depthwise() ? Kind::kDepthwise
-                      : layer.kernel == 1 && layer.stride == 1 && layer.padding == 0
-                          ? Kind::kProduct
-                          : Kind::kRows;
-    section.steps.push_back({kind, i, read, out, value, to, added});
-    value = to;
-    in = out;
-  }
-  if (mean_ && last == layers_.size()) {
-    const MapSize out{in.channels, 1, 1};
-    section.steps.push_back({Kind::kMean, last - 1, in, out, value, 1, {}});
-    in = out;
-  }
-  section.out_floats = in.floats();
-  place_values(section, floats);
-  return section;
-}
-
-void Chain::place_values(Section& section, const std::vector<Int>& floats) const {
-  std::vector<std::size_t> last_read(floats.size(), 0);
-  for (std::size_t s = 0; s < section.steps.size(); ++s) {
-    const Step& step = section.steps[s];
-    last_read[step.from] = s;
-    if (step.added) last_read[*step.added] = s;
-  }
-  struct Room {
-    Int floats = 0;
-    std::size_t free_after = 0;
-    std::vector<std::size_t> values{};
-  };
-  std::vector<Room> rooms;
-  for (std::size_t s = 0; s < section.steps.size(); ++s) {
-    const std::size_t value = section.steps[s].to;
-    if (value < 2) continue;
-    auto room = std::find_if(rooms.begin(), rooms.end(),
-                             [&](const Room& one) { return one.free_after < s; });
-    if (room == rooms.end()) room = rooms.insert(rooms.end(), Room{});
-    room->floats = std::max(room->floats, floats[value]);
-    room->free_after = last_read[value];
-    room->values.push_back(value);
-  }
-  section.places.assign(floats.size(), 0);
-  for (const Room& room : rooms) {
-    for (const std::size_t value : room.values) section.places[value] = section.floats;
-    section.floats += room.floats;
   }
 }
 
@@ -260,39 +131,62 @@ void Chain::compute(const Section& section, const Step& step, const Place& place
     case Kind::kMean:
       return average(step.in, place.pictures, from, to, part, parts);
     case Kind::kDepthwise:
-      return convolve_depthwise_part({.shape = {.batch = place.pictures,
-                                                .channels = layer.in_channels,
-                                                .in_height = step.in.height,
-                                                .in_width = step.in.width,
-                                                .stride = layer.stride},
-                                      .input = from,
-                                      .weights = layer.weights,
-                                      .bias = layer.bias,
-                                      .low = layer.low,
-                                      .high = layer.high,
-                                      .output = to},
-                                     part, parts);
+      return compute_depthwise(step, from, to, place.pictures, share);
     default:
       break;
   }
   Product product{.rows = place.pictures * step.out.height * step.out.width,
                   .depth = layer.kernel * layer.kernel * layer.in_channels,
                   .columns = layer.out_channels,
-                  .from = from,
                   .from_row = layer.stride * layer.in_channels,
                   .lines = layer.kernel,
                   .from_line = step.in.width * layer.in_channels,
-                  .packed = layer.weights,
                   .bias = layer.bias,
                   .residual_row = layer.out_channels,
                   .activation = Activation::kClip,
                   .low = layer.low,
                   .high = layer.high,
-                  .to = to,
                   .to_row = layer.out_channels};
-  if (step.added) product.residual = *step.added == 0 ? place.input : scratch(*step.added);
+  const float* added = nullptr;
+  if (step.added) added = *step.added == 0 ? place.input : scratch(*step.added);
+  if (step.reads_narrow) {
+    product.narrow_from = reinterpret_cast<const Bf16*>(from);
+    product.narrow_packed = layers_[step.layer].narrow_weights.get();
+    product.narrow_residual = reinterpret_cast<const Bf16*>(added);
+  } else {
+    product.from = from;
+    product.packed = layer.weights;
+    product.residual = added;
+  }
+  if (step.writes_narrow) {
+    product.narrow_to = reinterpret_cast<Bf16*>(to);
+  } else {
+    product.to = to;
+  }
   if (step.kind == Kind::kProduct) return multiply_part(product, part, parts);
   compute_rows(step, product, place, share);
+}
+
+void Chain::compute_depthwise(const Step& step, const float* from, float* to, Int pictures,
+                              Share share) const {
+  const ChainLayer& layer = layers_[step.layer].layer;
+  Depthwise convolution{.shape = {.batch = pictures,
+                                  .channels = layer.in_channels,
+                                  .in_height = step.in.height,
+                                  .in_width = step.in.width,
+                                  .stride = layer.stride},
+                        .weights = layer.weights,
+                        .bias = layer.bias,
+                        .low = layer.low,
+                        .high = layer.high};
+  if (step.reads_narrow) {
+    convolution.narrow_input = reinterpret_cast<const Bf16*>(from);
+    convolution.narrow_output = reinterpret_cast<Bf16*>(to);
+  } else {
+    convolution.input = from;
+    convolution.output = to;
+  }
+  convolve_depthwise_part(convolution, share.part, share.parts);
 }
 
 /// Of a larger kernel, or one with a stride: each row of the output is a product of its own.
@@ -308,63 +202,35 @@ void Chain::compute_rows(const Step& step, const Product& whole, const Place& pl
     Product product = whole;
     product.rows = step.out.width;
     product.from += picture * step.in.floats() + y * step.in.width * step.in.channels;
-    product.to += row * row_floats;
+    if (product.to != nullptr) product.to += row * row_floats;
+    if (product.narrow_to != nullptr) product.narrow_to += row * row_floats;
     if (product.residual != nullptr) product.residual += row * row_floats;
     multiply_part(product, 0, 1);
   }
 }
 
-std::vector<Chain::Section> Chain::sections_of(const Pictures& pictures, bool by_picture) const {
-  const MapSize in{in_channels(), pictures.height, pictures.width};
-  const std::size_t cut =
-      by_picture && pictures.count > 1 ? boundary(pictures.height, pictures.width) : layers_.size();
-  std::vector<Section> sections;
-  MapSize map = in;
-  for (std::size_t i = 0; i < cut; ++i) map = after(i, map);
-  if (cut > 0) sections.push_back(section(0, cut, in));
-  if (cut < layers_.size()) sections.push_back(section(cut, layers_.size(), map));
-  return sections;
-}
-
 /// The pictures of one thread: one after another through the first section, several at once through
 /// the second.
-void Chain::alone(const std::vector<Section>& sections, const Place& place) const {
+void Chain::alone(const Plan& plan, const Place& place) const {
   const auto pass = [&](const Section& section, const Place& where) {
     for (const Step& step : section.steps) compute(section, step, where, {});
   };
-  const Section& first = sections.front();
-  const Section& last = sections.back();
-  float* const between = place.scratch;
-  float* const scratch =
-      place.scratch + (sections.size() > 1 ? aligned(kTogether * first.out_floats) : 0);
-  for (Int begin = 0; begin < place.pictures; begin += kTogether) {
-    const Int count = std::min(kTogether, place.pictures - begin);
-    const float* const input = place.input + begin * first.in_floats;
-    float* const output = place.output + begin * last.out_floats;
-    for (Int i = 0; i < count; ++i) {
-      float* const to = sections.size() > 1 ? between : output;
-      pass(first, {input + i * first.in_floats, to + i * first.out_floats, scratch, 1});
-    }
-    if (sections.size() > 1) pass(last, {between, output, scratch, count});
-  }
-}
-
-Chain::Plan Chain::plan(const Pictures& pictures) const {
-  const Int threads = omp_get_max_threads();
-  const bool own = by_picture(pictures.count, threads);
-  Plan plan{.pictures = pictures, .by_picture = own, .sections = sections_of(pictures, own)};
   const Section& first = plan.sections.front();
   const Section& last = plan.sections.back();
-  if (!own) {
-    plan.scratch_of_thread = pictures.count * first.floats;
-  } else if (plan.sections.size() > 1) {
-    plan.scratch_of_thread =
-        std::max(first.floats, kTogether * last.floats) + aligned(kTogether * first.out_floats);
-  } else {
-    plan.scratch_of_thread = first.floats;
+  const bool one_section = plan.sections.size() == 1;
+  float* const between = place.scratch;
+  float* const scratch = place.scratch + plan.between;
+  for (Int begin = 0; begin < place.pictures; begin += last.together) {
+    const Int count = std::min(last.together, place.pictures - begin);
+    const float* const input = place.input + begin * first.in_floats;
+    float* const output = place.output + begin * last.out_floats;
+    if (!one_section) {
+      for (Int i = 0; i < count; ++i) {
+        pass(first, {input + i * first.in_floats, between + i * first.out_floats, scratch, 1});
+      }
+    }
+    pass(last, {one_section ? input : between, output, scratch, count});
   }
-  plan.scratch_floats = static_cast<std::size_t>((own ? threads : 1) * plan.scratch_of_thread);
-  return plan;
 }
 
 void Chain::run(const Plan& plan, const float* input, float* output, float* scratch) const {
@@ -377,9 +243,9 @@ void Chain::run(const Plan& plan, const float* input, float* output, float* scra
     if (plan.by_picture) {
       const Int begin = count * thread / team;
       const Int end = count * (thread + 1) / team;
-      alone(sections, {input + begin * sections.front().in_floats,
-                       output + begin * sections.back().out_floats,
-                       scratch + thread * plan.scratch_of_thread, end - begin});
+      alone(plan, {input + begin * sections.front().in_floats,
+                   output + begin * sections.back().out_floats,
+                   scratch + thread * plan.scratch_of_thread, end - begin});
     } else {
       const Section& all = sections.front();
       for (const Step& step : all.steps) {
@@ -388,6 +254,14 @@ void Chain::run(const Plan& plan, const float* input, float* output, float* scra
       }
     }
   }
+}
+
+void Chain::run_part(const Plan& plan, std::size_t part, const float* input, float* output,
+                     float* scratch) const {
+  const Section& all = plan.sections.front();
+#pragma omp parallel
+  compute(all, all.steps[part], {input, output, scratch, plan.pictures.count},
+          {omp_get_thread_num(), omp_get_num_threads()});
 }
 
 }  // namespace harness::kernels

@@ -1,17 +1,18 @@
-// `conv-chain` as one parallel region over own kernels (chain.hpp). In bf16, and for layers that
-// these kernels cannot compute, conv-block=custom one after another.
+// `conv-chain` as one parallel region over own kernels (chain.hpp). For layers that these kernels
+// cannot compute, in float32 or in bf16, conv-block=custom one after another.
 #include <ATen/ATen.h>
 #include <ATen/autocast_mode.h>
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <optional>
-#include <string>
 #include <utility>
+#include <vector>
 
 #include "kernels/check.hpp"
 #include "kernels/conv_chain/chain.hpp"
 #include "kernels/conv_chain/conv_chain.hpp"
+#include "kernels/convolution/convolution.hpp"
 #include "kernels/runtime/profiler.hpp"
 
 namespace harness::kernels {
@@ -21,8 +22,8 @@ at::Tensor channels_last(const at::Tensor& tensor) {
   return tensor.contiguous(at::MemoryFormat::ChannelsLast);
 }
 
-/// None where a layer is none for it. What it points to is read while the chain is made.
-std::optional<Chain> own_chain(const ConvChainArguments& arguments) {
+/// None where a layer is none for it.
+std::optional<Chain> own_chain(const ConvChainArguments& arguments, bool narrow) {
   std::vector<at::Tensor> dense;  // keeps what the layers point to
   std::vector<ChainLayer> layers;
   const auto floats = [&](const at::Tensor& tensor) {
@@ -45,8 +46,8 @@ std::optional<Chain> own_chain(const ConvChainArguments& arguments) {
     }
     layers.push_back(own);
   }
-  if (!Chain::computes(layers)) return std::nullopt;
-  return std::optional<Chain>(std::in_place, layers, arguments.mean);
+  if (!(narrow ? Chain::computes_narrow(layers) : Chain::computes(layers))) return std::nullopt;
+  return std::optional<Chain>(std::in_place, layers, arguments.mean, narrow);
 }
 
 class CustomChain final : public ConvChain {
@@ -59,51 +60,86 @@ class CustomChain final : public ConvChain {
                                       (layer.bias && layer.bias->requires_grad());
                              })),
         composed_(composed_chain(arguments, conv_block_operator().get("custom"))),
-        chain_(own_chain(arguments)) {}
+        wide_(own_chain(arguments, false)),
+        narrow_(own_chain(arguments, true)) {}
 
   at::Tensor forward(const at::Tensor& maps) override {
     const bool trained = at::GradMode::is_enabled() && (trained_ || maps.requires_grad());
-    if (!chain_ || trained || maps.scalar_type() != at::kFloat ||
-        at::autocast::is_autocast_enabled(at::kCPU)) {
-      return composed_->forward(maps);
-    }
-    require(maps.dim() == 4 && maps.size(1) == chain_->in_channels(),
+    const auto& chain = at::autocast::is_autocast_enabled(at::kCPU) ? narrow_ : wide_;
+    if (!chain || trained || maps.scalar_type() != at::kFloat) return composed_->forward(maps);
+    require(maps.dim() == 4 && maps.size(1) == chain->in_channels(),
             "conv-chain: maps (N, C, H, W) with as many channels as the first layer takes");
     const Chain::Pictures pictures{maps.size(0), maps.size(2), maps.size(3)};
-    require(chain_->fits(pictures.height, pictures.width), "conv-chain: maps too small");
-    const MapSize result = chain_->result(pictures.height, pictures.width);
+    require(chain->fits(pictures.height, pictures.width), "conv-chain: maps too small");
+    const MapSize result = chain->result(pictures.height, pictures.width);
     const at::Tensor input = channels_last(maps);
     at::Tensor output =
         mean_ ? at::empty({pictures.count, result.channels})
               : at::empty({pictures.count, result.channels, result.height, result.width},
                           at::TensorOptions().memory_format(at::MemoryFormat::ChannelsLast));
-    const Chain::Plan plan = chain_->plan(pictures);
+    const bool recorded = Profiler::records_here();
+    const Chain::Plan plan = chain->plan(pictures, recorded);
     at::Tensor scratch = at::empty({static_cast<int64_t>(plan.scratch_floats)});
-    const KernelScope scope("conv-chain", [&] { return facts(pictures); });
-    chain_->run(plan, input.const_data_ptr<float>(), output.mutable_data_ptr<float>(),
-                scratch.mutable_data_ptr<float>());
+    const Buffers buffers{input.const_data_ptr<float>(), output.mutable_data_ptr<float>(),
+                          scratch.mutable_data_ptr<float>()};
+    const KernelScope scope("conv-chain");
+    if (recorded) {
+      run_in_parts(*chain, plan, buffers);
+    } else {
+      chain->run(plan, buffers.input, buffers.output, buffers.scratch);
+    }
     return output;
   }
 
  private:
-  KernelFacts facts(const Chain::Pictures& pictures) const {
-    const auto count = static_cast<double>(pictures.count);
-    static const std::string name = std::string("chain:") + product_name();
-    return {.kind = "convolution",
-            .implementation = name,
-            .direction = "forward_inference",
-            .type = "f32",
-            .problem = "mb" + std::to_string(pictures.count) + "_ic" +
-                       std::to_string(chain_->in_channels()) + "_ih" +
-                       std::to_string(pictures.height) + "_iw" + std::to_string(pictures.width) +
-                       "_layers" + std::to_string(chain_->layers()),
-            .flops = count * chain_->flops(pictures.height, pictures.width)};
+  struct Buffers {
+    const float* input = nullptr;
+    float* output = nullptr;
+    float* scratch = nullptr;
+  };
+
+  /// A scope for each layer: in one region they would be one kernel.
+  static void run_in_parts(const Chain& chain, const Chain::Plan& plan, const Buffers& buffers) {
+    const std::vector<Chain::Part> parts = chain.parts(plan);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const auto run = [&] {
+        chain.run_part(plan, i, buffers.input, buffers.output, buffers.scratch);
+      };
+      if (parts[i].layer == nullptr) {
+        const KernelScope scope("conv-chain.maps");
+        run();
+      } else {
+        const KernelScope scope("conv-chain.layer", [&] { return facts(plan.pictures, parts[i]); });
+        run();
+      }
+    }
+  }
+
+  static KernelFacts facts(const Chain::Pictures& pictures, const Chain::Part& part) {
+    const ChainLayer& layer = *part.layer;
+    const ConvolutionShape shape{.batch = pictures.count,
+                                 .in_channels = layer.in_channels,
+                                 .in_height = part.in.height,
+                                 .in_width = part.in.width,
+                                 .out_channels = layer.out_channels,
+                                 .kernel_height = layer.kernel,
+                                 .kernel_width = layer.kernel,
+                                 .stride = layer.stride,
+                                 .padding = layer.padding,
+                                 .groups = layer.groups,
+                                 .type = part.narrow ? at::kBFloat16 : at::kFloat,
+                                 .bias = layer.bias != nullptr,
+                                 .residual = part.adds};
+    const char* const name = layer.depthwise() ? depthwise_name()
+                             : part.narrow     ? narrow_product_name()
+                                               : product_name();
+    return convolution_facts(shape, name, "forward_training");
   }
 
   bool mean_;
   bool trained_;  ///< some weight wants a gradient
   std::unique_ptr<ConvChain> composed_;
-  std::optional<Chain> chain_;
+  std::optional<Chain> wide_, narrow_;
 };
 
 }  // namespace

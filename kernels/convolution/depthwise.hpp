@@ -1,5 +1,5 @@
-// Depthwise 3x3 convolutions in float32: each channel by weights of its own. Needs no LibTorch;
-// vectors of the best instruction set that the machine has.
+// Depthwise 3x3 convolutions in float32, of maps in float32 or bf16: each channel by weights of its
+// own. Needs no LibTorch; vectors of the best instruction set that the machine has.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +25,9 @@ struct Depthwise {
   float low = -std::numeric_limits<float>::infinity();
   float high = std::numeric_limits<float>::infinity();
   float* output = nullptr;
+  /// Bits of bf16, in place of `input` and `output`; results are rounded to nearest even.
+  const std::uint16_t* narrow_input = nullptr;
+  std::uint16_t* narrow_output = nullptr;
 };
 
 /// By all threads of OpenMP, or within one of its parallel regions by the one that calls. The bits

@@ -9,6 +9,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "kernels/bf16-inl.hpp"
 #include "kernels/clip-inl.hpp"
 #include "kernels/part_of_vector-inl.hpp"
 
@@ -25,13 +26,16 @@ using V = hn::Vec<D>;
 constexpr Int kLanes = hn::MaxLanes(D());
 constexpr int kMostOutputs = 4;  // side by side: they share the inputs between them
 
+using Bf16 = std::uint16_t;
+
 /// One row of the output, and of the rows around it those that the map has.
+template <class T>
 struct Row {
   const Depthwise& convolution;
-  const float* input = nullptr;    ///< the first of these rows
+  const T* input = nullptr;        ///< the first of these rows
   const float* weights = nullptr;  ///< theirs
   int lines = 3;
-  float* output = nullptr;
+  T* output = nullptr;
   Int begin = 0, end = 0;  ///< channels
 };
 
@@ -56,10 +60,28 @@ HWY_INLINE void store(V value, float* to, Int count) {
   }
 }
 
+template <bool kPart>
+HWY_INLINE V load(const Bf16* from, Int count) {
+  const D d;
+  if constexpr (!kPart) return kernels::HWY_NAMESPACE::load_bf16(d, from);
+  HWY_ALIGN Bf16 part[kLanes] = {};
+  std::copy_n(from, count, part);
+  return kernels::HWY_NAMESPACE::load_bf16(d, part);
+}
+
+template <bool kPart>
+HWY_INLINE void store(V value, Bf16* to, Int count) {
+  const D d;
+  if constexpr (!kPart) return kernels::HWY_NAMESPACE::store_bf16(value, d, to);
+  HWY_ALIGN Bf16 part[kLanes];
+  kernels::HWY_NAMESPACE::store_bf16(value, d, part);
+  std::copy_n(part, count, to);
+}
+
 /// One vector of channels of kOutputs outputs from column `x` on. At the left and the right edge of
 /// the map a column of inputs is not there.
-template <int kStride, int kOutputs, bool kLeft, bool kRight, bool kPart>
-HWY_INLINE void convolve_vector(const Row& row, Int x, Int channel) {
+template <int kStride, int kOutputs, bool kLeft, bool kRight, bool kPart, class T>
+HWY_INLINE void convolve_vector(const Row<T>& row, Int x, Int channel) {
   const D d;
   const Depthwise& all = row.convolution;
   const Int channels = all.shape.channels;
@@ -70,7 +92,7 @@ HWY_INLINE void convolve_vector(const Row& row, Int x, Int channel) {
   V sum[kOutputs];
 #pragma GCC unroll 4
   for (int o = 0; o < kOutputs; ++o) sum[o] = bias;
-  const float* from = row.input + (x * kStride - 1) * channels + channel;
+  const T* from = row.input + (x * kStride - 1) * channels + channel;
   const float* weights = row.weights + channel;
   for (int line = 0; line < row.lines; ++line) {
     V by[3];
@@ -98,8 +120,8 @@ HWY_INLINE void convolve_vector(const Row& row, Int x, Int channel) {
   }
 }
 
-template <int kStride, int kOutputs, bool kLeft, bool kRight>
-void convolve_outputs(const Row& row, Int x) {
+template <int kStride, int kOutputs, bool kLeft, bool kRight, class T>
+void convolve_outputs(const Row<T>& row, Int x) {
   Int channel = row.begin;
   for (; channel + kLanes <= row.end; channel += kLanes) {
     convolve_vector<kStride, kOutputs, kLeft, kRight, false>(row, x, channel);
@@ -110,16 +132,16 @@ void convolve_outputs(const Row& row, Int x) {
 }
 
 /// Calls convolve_outputs for `count` of 1 to kOutputs.
-template <int kStride, int kOutputs, bool kLeft, bool kRight>
-void convolve_some(const Row& row, Int x, Int count) {
+template <int kStride, int kOutputs, bool kLeft, bool kRight, class T>
+void convolve_some(const Row<T>& row, Int x, Int count) {
   if constexpr (kOutputs > 0) {
     if (count < kOutputs) return convolve_some<kStride, kOutputs - 1, kLeft, kRight>(row, x, count);
     convolve_outputs<kStride, kOutputs, kLeft, kRight>(row, x);
   }
 }
 
-template <int kStride>
-void convolve_row_by(const Row& row) {
+template <int kStride, class T>
+void convolve_row_by(const Row<T>& row) {
   const DepthwiseShape& shape = row.convolution.shape;
   const Int width = shape.out_width();
   const bool last_is_cut = (width - 1) * kStride + 1 == shape.in_width;
@@ -140,24 +162,35 @@ void convolve_row_by(const Row& row) {
   }
 }
 
-void convolve_any_row(const Depthwise& convolution, Int row, Int begin, Int end) {
+template <class T>
+void convolve_row_of(const Depthwise& convolution, const T* input, T* output, Int row, Int begin,
+                     Int end) {
   const DepthwiseShape& shape = convolution.shape;
   const Int picture = row / shape.out_height();
   const Int top = row % shape.out_height() * shape.stride - 1;
   const Int first = std::max<Int>(top, 0);
   const Int last = std::min(top + 3, shape.in_height);
   const Int line = shape.in_width * shape.channels;
-  const Row one{convolution,
-                convolution.input + (picture * shape.in_height + first) * line,
-                convolution.weights + (first - top) * 3 * shape.channels,
-                static_cast<int>(last - first),
-                convolution.output + row * shape.out_width() * shape.channels,
-                begin,
-                end};
+  const Row<T> one{convolution,
+                   input + (picture * shape.in_height + first) * line,
+                   convolution.weights + (first - top) * 3 * shape.channels,
+                   static_cast<int>(last - first),
+                   output + row * shape.out_width() * shape.channels,
+                   begin,
+                   end};
   if (shape.stride == 1) {
     convolve_row_by<1>(one);
   } else {
     convolve_row_by<2>(one);
+  }
+}
+
+void convolve_any_row(const Depthwise& convolution, Int row, Int begin, Int end) {
+  const Depthwise& c = convolution;
+  if (c.narrow_input != nullptr) {
+    convolve_row_of(c, c.narrow_input, c.narrow_output, row, begin, end);
+  } else {
+    convolve_row_of(c, c.input, c.output, row, begin, end);
   }
 }
 

@@ -20,7 +20,8 @@ struct WeightForm {
     kWinogradData,
     kLibTorch,
     kDepthwise,  ///< [tap][channel]
-    kProduct
+    kProduct,
+    kNarrowProduct
   };
   dnnl::memory::desc onednn{};
   Own own = Own::kNone;

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/bf16-inl.hpp"
 #include "kernels/convolution/winograd_matrices.hpp"
 #include "kernels/convolution/winograd_simd.hpp"
 
@@ -125,23 +126,8 @@ HWY_INLINE void times_both(const V* x, V* y) {
 HWY_INLINE V load(const float* from) { return hn::LoadU(D(), from); }
 HWY_INLINE void store(V values, float* to) { hn::StoreU(values, D(), to); }
 
-// A bf16 is a float's upper half.
-HWY_INLINE V load(const Bf16* from) {
-  const hn::RebindToUnsigned<D> bits;
-  const hn::Rebind<Bf16, D> halves;
-  return hn::BitCast(D(), hn::ShiftLeft<16>(hn::PromoteTo(bits, hn::LoadU(halves, from))));
-}
-// To nearest even; a NaN stays one whatever its lower bits are.
-HWY_INLINE void store(V values, Bf16* to) {
-  const hn::RebindToUnsigned<D> bits;
-  const hn::Rebind<Bf16, D> halves;
-  const auto all = hn::BitCast(bits, values);
-  const auto odd = hn::And(hn::ShiftRight<16>(all), hn::Set(bits, 1));
-  const auto rounded = hn::Add(all, hn::Add(odd, hn::Set(bits, 0x7FFF)));
-  const auto kept = hn::IfThenElse(hn::RebindMask(bits, hn::IsNaN(values)),
-                                   hn::Or(all, hn::Set(bits, 0x400000)), rounded);
-  hn::StoreU(hn::TruncateTo(halves, hn::ShiftRight<16>(kept)), halves, to);
-}
+HWY_INLINE V load(const Bf16* from) { return kernels::HWY_NAMESPACE::load_bf16(D(), from); }
+HWY_INLINE void store(V values, Bf16* to) { kernels::HWY_NAMESPACE::store_bf16(values, D(), to); }
 
 template <class T>
 HWY_INLINE V load_some(const T* from, Int count) {

@@ -1,5 +1,7 @@
 // `encoder` on packed products: texts lie one behind the other without padding, weights are packed
-// once, and bias, GELU and the sums around a layer are done while a product is in registers.
+// once, and bias, GELU and the sums around a layer are done while a product is in registers. In
+// bf16 the operands of the layers' products are rounded; sums, attention, norms and what is added
+// to them stay in float32.
 #include <ATen/ATen.h>
 #include <ATen/autocast_mode.h>
 
@@ -7,6 +9,7 @@
 #include <cmath>
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "kernels/check.hpp"
@@ -32,8 +35,8 @@ struct Text {
 
 class Pass {
  public:
-  explicit Pass(const EncoderArguments& arguments)
-      : weights_(arguments.weights), width_(weights_.width()) {
+  Pass(const EncoderArguments& arguments, bool narrow)
+      : weights_(arguments.weights), narrow_(narrow), width_(weights_.width()) {
     Int begin = 0;
     for (const Int length : arguments.lengths) {
       texts_.push_back({begin, length});
@@ -42,17 +45,20 @@ class Pass {
     tokens_ = begin;
     x_ = at::empty({tokens_, width_});
     sums_ = at::empty({tokens_, width_});
+    rounded_ = narrow_ ? operand(width_) : x_;
   }
 
   at::Tensor run(const at::Tensor& tokens) {
     embed(tokens);
     for (const EncoderLayer& layer : weights_.layers) {
-      const at::Tensor heads = product(x_, layer.query_key_value);
+      at::Tensor heads = at::empty({tokens_, 3 * width_});
+      multiply_into(rounded_, layer.query_key_value, heads, {});
       const at::Tensor attended = attention(heads);
-      product_into(attended, layer.output, sums_, {.residual = data(x_), .residual_row = width_});
+      multiply_into(attended, layer.output, sums_, {.residual = data(x_), .residual_row = width_});
       normalise(layer.attention_norm);
-      const at::Tensor wide = product(x_, layer.up, Activation::kGelu);
-      product_into(wide, layer.down, sums_, {.residual = data(x_), .residual_row = width_});
+      at::Tensor wide = operand(layer.up.weight.size(0));
+      multiply_into(rounded_, layer.up, wide, {.activation = Activation::kGelu});
+      multiply_into(wide, layer.down, sums_, {.residual = data(x_), .residual_row = width_});
       normalise(layer.output_norm);
     }
     return means();
@@ -60,6 +66,20 @@ class Pass {
 
  private:
   static const float* data(const at::Tensor& tensor) { return tensor.const_data_ptr<float>(); }
+
+  /// What a product of a layer reads.
+  at::Tensor operand(Int columns) const {
+    return at::empty({tokens_, columns}, narrow_ ? at::kBFloat16 : at::kFloat);
+  }
+
+  /// Where an operand's number of that index is written to.
+  static void put_into(at::Tensor& to, Int place, Product& product) {
+    if (to.scalar_type() == at::kBFloat16) {
+      product.narrow_to = static_cast<Bf16*>(to.mutable_data_ptr()) + place;
+    } else {
+      product.to = to.mutable_data_ptr<float>() + place;
+    }
+  }
 
   void embed(const at::Tensor& tokens) {
     const Int* const ids = tokens.const_data_ptr<Int>();
@@ -76,48 +96,68 @@ class Pass {
     normalise(weights_.norm);
   }
 
-  /// From sums_ into x_.
+  /// From sums_ into x_ and rounded_.
   void normalise(const EncoderNorm& norm) {
     const float* const from = data(sums_);
     const float* const weight = data(norm.weight);
     const float* const bias = data(norm.bias);
     float* const to = x_.mutable_data_ptr<float>();
+    Bf16* const rounded = narrow_ ? static_cast<Bf16*>(rounded_.mutable_data_ptr()) : nullptr;
     const auto epsilon = static_cast<float>(weights_.epsilon);
-    const auto normalise_row = encoder::rows().normalise;
+    const encoder::Rows& rows = encoder::rows();
 #pragma omp parallel for schedule(static) if (tokens_ * width_ > 16384)
     for (Int row = 0; row < tokens_; ++row) {
-      normalise_row(from + row * width_, width_, weight, bias, epsilon, to + row * width_);
+      const Int place = row * width_;
+      rows.normalise(from + place, width_, weight, bias, epsilon, to + place);
+      if (rounded != nullptr) rows.round(to + place, width_, rounded + place);
     }
   }
 
   /// `behind` has what stands behind the product.
-  void product_into(const at::Tensor& from, const EncoderLinear& layer, at::Tensor& to,
-                    Product behind) {
-    const at::Tensor weight = product_weights({layer.weight, {}});
+  void multiply_into(const at::Tensor& from, const EncoderLinear& layer, at::Tensor& to,
+                     Product behind) {
     behind.rows = tokens_;
     behind.depth = layer.weight.size(1);
     behind.columns = layer.weight.size(0);
-    behind.from = data(from);
     behind.from_row = behind.depth;
-    behind.packed = data(weight);
     behind.bias = data(layer.bias);
-    behind.to = to.mutable_data_ptr<float>();
     behind.to_row = behind.columns;
+    put_into(to, 0, behind);
+    at::Tensor packed;
+    if (narrow_) {
+      packed = narrow_product_weights({layer.weight, {}});
+      behind.narrow_from = static_cast<const Bf16*>(from.const_data_ptr());
+      behind.narrow_packed = static_cast<const Bf16*>(packed.const_data_ptr());
+    } else {
+      packed = product_weights({layer.weight, {}});
+      behind.from = data(from);
+      behind.packed = data(packed);
+    }
+    const KernelScope scope("encoder.product", [&] { return facts(behind); });
     multiply(behind);
   }
 
-  at::Tensor product(const at::Tensor& from, const EncoderLinear& layer,
-                     Activation activation = Activation::kNone) {
-    at::Tensor to = at::empty({tokens_, layer.weight.size(0)});
-    product_into(from, layer, to, {.activation = activation});
-    return to;
+  KernelFacts facts(const Product& product) const {
+    const auto number = [](Int value) { return std::to_string(value); };
+    const Int read = product.depth * (product.rows + product.columns);
+    const Int written = product.rows * product.columns;
+    const Int width = narrow_ ? 2 : 4;
+    return {.kind = "matmul",
+            .implementation = narrow_ ? narrow_product_name() : product_name(),
+            .direction = "forward_inference",
+            .type = narrow_ ? "bf16" : "f32",
+            .problem = number(product.rows) + "x" + number(product.depth) + ":" +
+                       number(product.depth) + "x" + number(product.columns),
+            .flops = 2 * static_cast<double>(written * product.depth),
+            .bytes = static_cast<double>(width * read +
+                                         (product.narrow_to != nullptr ? 2 : 4) * written)};
   }
 
-  /// (tokens, width) from queries, keys and values side by side.
+  /// (tokens, width), an operand, from queries, keys and values side by side.
   at::Tensor attention(const at::Tensor& heads) {
-    at::Tensor attended = at::empty({tokens_, width_});
-    float* const to = attended.mutable_data_ptr<float>();
+    at::Tensor attended = operand(width_);
     const float* const from = data(heads);
+    const KernelScope scope("encoder.attention");
     const Int tasks = static_cast<Int>(texts_.size()) * weights_.heads;
 #pragma omp parallel if (tokens_ > 8)
     {
@@ -125,13 +165,13 @@ class Pass {
 #pragma omp for schedule(dynamic)
       for (Int task = 0; task < tasks; ++task) {
         const Text& text = texts_[static_cast<std::size_t>(task / weights_.heads)];
-        attend(text, task % weights_.heads, from, to, scores);
+        attend(text, task % weights_.heads, from, attended, scores);
       }
     }
     return attended;
   }
 
-  void attend(const Text& text, Int head, const float* heads, float* to,
+  void attend(const Text& text, Int head, const float* heads, at::Tensor& to,
               std::vector<float>& memory) const {
     const Int deep = width_ / weights_.heads;
     const Int row = 3 * width_;
@@ -162,14 +202,15 @@ class Pass {
                 .to = scores,
                 .to_row = line});
       for (Int i = 0; i < count; ++i) encoder::rows().softmax(scores + i * line, length, scale);
-      multiply({.rows = count,
-                .depth = length,
-                .columns = deep,
-                .from = scores,
-                .from_row = line,
-                .packed = values,
-                .to = to + (text.begin + first) * width_ + head * deep,
-                .to_row = width_});
+      Product sums = {.rows = count,
+                      .depth = length,
+                      .columns = deep,
+                      .from = scores,
+                      .from_row = line,
+                      .packed = values,
+                      .to_row = width_};
+      put_into(to, (text.begin + first) * width_ + head * deep, sums);
+      multiply(sums);
     }
   }
 
@@ -188,15 +229,27 @@ class Pass {
   }
 
   const EncoderWeights& weights_;
+  bool narrow_;
   Int width_;
   Int tokens_ = 0;
   std::vector<Text> texts_{};
   at::Tensor x_{}, sums_{};
+  at::Tensor rounded_{};  ///< x_ as the products read it
 };
+
+/// Pairs of bf16 are multiplied.
+bool has_even_depths(const EncoderWeights& weights) {
+  const auto even = [](const EncoderLinear& layer) { return layer.weight.size(1) % 2 == 0; };
+  return std::all_of(weights.layers.begin(), weights.layers.end(), [&](const EncoderLayer& layer) {
+    return even(layer.query_key_value) && even(layer.output) && even(layer.up) && even(layer.down);
+  });
+}
 
 at::Tensor encoder_custom(const EncoderArguments& arguments) {
   const bool narrow = at::autocast::is_autocast_enabled(at::kCPU);
-  if (narrow) return encoder_operator().get("reference")(arguments);
+  if (narrow && !(has_narrow_products() && has_even_depths(arguments.weights))) {
+    return encoder_operator().get("reference")(arguments);
+  }
   const EncoderWeights& weights = arguments.weights;
   Int all = 0;
   for (const Int length : arguments.lengths) {
@@ -210,7 +263,7 @@ at::Tensor encoder_custom(const EncoderArguments& arguments) {
   require(tokens.min().item<Int>() >= 0 && tokens.max().item<Int>() < weights.words.size(0),
           "encoder: a token is not in the vocabulary");
   const KernelScope scope("encoder");
-  return Pass(arguments).run(tokens);
+  return Pass(arguments, narrow).run(tokens);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "kernels/encoder/encoder_simd.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 
@@ -12,6 +13,7 @@
 
 #include <hwy/contrib/math/math-inl.h>
 
+#include "kernels/bf16-inl.hpp"
 #include "kernels/part_of_vector-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -122,7 +124,19 @@ void add(const float* from, Int width, float* to) {
       });
 }
 
-constexpr Rows kRows = {normalise, softmax, add};
+void round(const float* from, Int width, std::uint16_t* to) {
+  using kernels::HWY_NAMESPACE::store_bf16;
+  const D d;
+  for_each_vector(
+      width, [&](Int i) { store_bf16(hn::LoadU(d, from + i), d, to + i); },
+      [&](Int i, Int left) {
+        HWY_ALIGN std::uint16_t part[kLanes];
+        store_bf16(load_part(d, from + i, left), d, part);
+        std::copy_n(part, left, to + i);
+      });
+}
+
+constexpr Rows kRows = {normalise, softmax, add, round};
 
 const Rows* target_rows() { return &kRows; }
 

@@ -14,6 +14,8 @@ struct Rows {
   void (*softmax)(float* values, std::int64_t count, float scale) = nullptr;
   /// to += from.
   void (*add)(const float* from, std::int64_t width, float* to) = nullptr;
+  /// To bf16's bits, to nearest even.
+  void (*round)(const float* from, std::int64_t width, std::uint16_t* to) = nullptr;
 };
 
 const Rows& rows();

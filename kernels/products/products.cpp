@@ -3,8 +3,11 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <string>
 
+#include "kernels/products/bf16_sums.hpp"
 #include "kernels/products/products_simd.hpp"
 
 namespace harness::kernels {
@@ -20,6 +23,34 @@ Int divide_up(Int a, Int b) { return (a + b - 1) / b; }
 /// Columns as they are packed: whole panels, of which the last may be half of one.
 Int padded(Int columns, Int panel) { return divide_up(columns, panel / 2) * (panel / 2); }
 
+/// To nearest even; a NaN stays one.
+Bf16 rounded(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  if (std::isnan(value)) return static_cast<Bf16>(bits >> 16 | 0x40U);
+  return static_cast<Bf16>((bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16);
+}
+
+/// `kTogether` of the depth side by side, for each column of a panel.
+template <Int kTogether, class T, class Convert>
+void pack(const ProductWeights& weights, T* packed, const Convert& convert) {
+  const Int panel = products::cut().panel;
+  const Int all = padded(weights.columns, panel);
+  for (Int column = 0; column < all; column += panel) {
+    const Int wide = std::min(panel, all - column);
+    const Int there = std::min(wide, weights.columns - column);
+    T* to = packed + column * weights.depth;
+    for (Int k = 0; k < weights.depth; k += kTogether, to += kTogether * wide) {
+      const float* const from = weights.values + column * weights.column + k * weights.depth_step;
+      for (Int n = 0; n < there; ++n) {
+        for (Int i = 0; i < kTogether; ++i) {
+          to[kTogether * n + i] = convert(from[n * weights.column + i * weights.depth_step]);
+        }
+      }
+      std::fill(to + kTogether * there, to + kTogether * wide, T{0});
+    }
+  }
+}
+
 }  // namespace
 
 std::size_t packed_product_floats(Int depth, Int columns) {
@@ -27,30 +58,32 @@ std::size_t packed_product_floats(Int depth, Int columns) {
 }
 
 void pack_product(const ProductWeights& weights, float* packed) {
-  const Int panel = products::cut().panel;
-  const Int all = padded(weights.columns, panel);
-  for (Int column = 0; column < all; column += panel) {
-    const Int wide = std::min(panel, all - column);
-    const Int there = std::min(wide, weights.columns - column);
-    float* to = packed + column * weights.depth;
-    for (Int k = 0; k < weights.depth; ++k, to += wide) {
-      const float* const from = weights.values + column * weights.column + k * weights.depth_step;
-      for (Int n = 0; n < there; ++n) to[n] = from[n * weights.column];
-      std::fill(to + there, to + wide, 0.0F);
-    }
-  }
+  pack<1>(weights, packed, [](float value) { return value; });
+}
+
+bool has_narrow_products() {
+  return products::cut().multiply_narrow != nullptr && products::has_bf16_sums();
+}
+
+std::size_t packed_narrow_product_size(Int depth, Int columns) {
+  return packed_product_floats(depth, columns);
+}
+
+void pack_narrow_product(const ProductWeights& weights, Bf16* packed) {
+  pack<2>(weights, packed, rounded);
 }
 
 void multiply_part(const Product& product, Int part, Int parts) {
   if (product.rows <= 0 || product.columns <= 0) return;
   const products::Cut& cut = products::cut();
+  const auto compute = product.narrow_packed != nullptr ? cut.multiply_narrow : cut.multiply;
   const Int blocks = divide_up(product.rows, cut.rows);
   const Int rows = divide_up(product.rows, blocks);  // as equal as can be
   const Int tasks = blocks * divide_up(product.columns, cut.panel);
   for (Int task = tasks * part / parts; task < tasks * (part + 1) / parts; ++task) {
     const Int row = task % blocks * rows;
     if (row >= product.rows) continue;
-    cut.multiply(product, row, std::min(rows, product.rows - row), task / blocks * cut.panel);
+    compute(product, row, std::min(rows, product.rows - row), task / blocks * cut.panel);
   }
 }
 
@@ -65,5 +98,7 @@ const char* product_name() {
   static const std::string name = std::string("product:") + products::target_name();
   return name.c_str();
 }
+
+const char* narrow_product_name() { return "product:AVX512_BF16"; }
 
 }  // namespace harness::kernels

@@ -1,12 +1,15 @@
-// Products of a matrix with weights that were packed once, in float32. What stands behind a product
-// is done while its sums are still in registers. Needs no LibTorch; vectors of the best instruction
-// set that the machine has.
+// Products of a matrix with weights that were packed once, in float32 or, summed in float32, in
+// bf16. What stands behind a product is done while its sums are at hand. Needs no LibTorch; vectors
+// of the best instruction set that the machine has.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 namespace harness::kernels {
+
+/// The bits of a bf16: a float's upper half.
+using Bf16 = std::uint16_t;
 
 enum class Activation {
   kNone,
@@ -31,6 +34,14 @@ struct Product {
   float low = 0, high = 0;  ///< of kClip
   float* to = nullptr;
   std::int64_t to_row = 0;
+  /// In place of `from` and `packed` where has_narrow_products(): lengths of rows are numbers of
+  /// bf16, the depth is even and lies in one line.
+  const Bf16* narrow_from = nullptr;
+  const Bf16* narrow_packed = nullptr;  ///< by pack_narrow_product(), aligned to 64 bytes
+  /// In place of `residual` and `to`, in float32 too; results are rounded to nearest even. As
+  /// above, one may be the other.
+  const Bf16* narrow_residual = nullptr;
+  Bf16* narrow_to = nullptr;
 };
 
 /// Floats that packed weights take.
@@ -45,6 +56,12 @@ struct ProductWeights {
 
 void pack_product(const ProductWeights& weights, float* packed);
 
+/// Whether the machine multiplies pairs of bf16 (AVX512_BF16), and may here.
+bool has_narrow_products();
+/// Numbers of bf16 that packed weights take. Precondition for both: the depth is even.
+std::size_t packed_narrow_product_size(std::int64_t depth, std::int64_t columns);
+void pack_narrow_product(const ProductWeights& weights, Bf16* packed);
+
 /// By all threads of OpenMP, or within one of its parallel regions by the one that calls. The bits
 /// do not depend on how many there are.
 void multiply(const Product& product);
@@ -53,7 +70,8 @@ void multiply(const Product& product);
 /// result once; threads of one parallel region may compute one each.
 void multiply_part(const Product& product, std::int64_t part, std::int64_t parts);
 
-/// "product:AVX3": with the instruction set.
+/// "product:AVX3": with the instruction set; "product:AVX512_BF16".
 const char* product_name();
+const char* narrow_product_name();
 
 }  // namespace harness::kernels

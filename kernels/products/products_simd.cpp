@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/products/bf16_sums.hpp"
+
 // Vectors are kept in arrays, which those of no fixed size (SVE) cannot be; NEON runs there.
 #define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 #undef HWY_TARGET_INCLUDE
@@ -11,6 +13,7 @@
 
 #include <hwy/contrib/math/math-inl.h>
 
+#include "kernels/bf16-inl.hpp"
 #include "kernels/clip-inl.hpp"
 #include "kernels/part_of_vector-inl.hpp"
 
@@ -65,6 +68,24 @@ HWY_INLINE V load_some(const float* from, Int count) {
   return count >= kLanes ? hn::LoadU(d, from) : kernels::HWY_NAMESPACE::load_part(d, from, count);
 }
 
+HWY_INLINE V load_some(const Bf16* from, Int count) {
+  using kernels::HWY_NAMESPACE::load_bf16;
+  const D d;
+  if (count >= kLanes) return load_bf16(d, from);
+  HWY_ALIGN Bf16 part[kLanes] = {};
+  std::copy_n(from, count, part);
+  return load_bf16(d, part);
+}
+
+HWY_INLINE void store_some(V value, Bf16* to, Int count) {
+  using kernels::HWY_NAMESPACE::store_bf16;
+  const D d;
+  if (count >= kLanes) return store_bf16(value, d, to);
+  HWY_ALIGN Bf16 part[kLanes];
+  store_bf16(value, d, part);
+  std::copy_n(part, count, to);
+}
+
 HWY_INLINE void store_some(V value, float* to, Int count) {
   const D d;
   if (count >= kLanes) {
@@ -88,9 +109,32 @@ HWY_INLINE void finish(const Product& product, Int row, Int column, const V (&su
       if (product.residual != nullptr) {
         const float* const added = product.residual + (row + r) * product.residual_row + first;
         value = hn::Add(value, load_some(added, some));
+      } else if (product.narrow_residual != nullptr) {
+        const Int place = (row + r) * product.residual_row + first;
+        value = hn::Add(value, load_some(product.narrow_residual + place, some));
       }
-      store_some(activate(value), product.to + (row + r) * product.to_row + first, some);
+      const Int place = (row + r) * product.to_row + first;
+      if (product.narrow_to != nullptr) {
+        store_some(activate(value), product.narrow_to + place, some);
+      } else {
+        store_some(activate(value), product.to + place, some);
+      }
     }
+  }
+}
+
+template <int kR, int kV>
+HWY_INLINE void finish(const Product& product, Int row, Int column, const V (&sum)[kR][kV]) {
+  const D d;
+  switch (product.activation) {
+    case Activation::kClip:
+      finish(product, row, column, sum, Clip{hn::Set(d, product.low), hn::Set(d, product.high)});
+      break;
+    case Activation::kGelu:
+      finish(product, row, column, sum, Gelu());
+      break;
+    default:
+      finish(product, row, column, sum, Nothing());
   }
 }
 
@@ -124,16 +168,7 @@ HWY_INLINE void multiply_block(const Product& product, Int row, Int column, cons
       panel += kV * kLanes;
     }
   }
-  switch (product.activation) {
-    case Activation::kClip:
-      finish(product, row, column, sum, Clip{hn::Set(d, product.low), hn::Set(d, product.high)});
-      break;
-    case Activation::kGelu:
-      finish(product, row, column, sum, Gelu());
-      break;
-    default:
-      finish(product, row, column, sum, Nothing());
-  }
+  finish(product, row, column, sum);
 }
 
 /// Calls multiply_block for `count` of 1 to kR.
@@ -154,7 +189,45 @@ void multiply_panel(const Product& product, Int row, Int count, Int column) {
   }
 }
 
-constexpr Cut kCut = {kRows, kVectors* kLanes, multiply_panel};
+#if HWY_ARCH_X86_64 && HWY_TARGET <= HWY_AVX3
+static_assert(kLanes == kBf16Columns && kVectors == kBf16Panels && kRows == kBf16Rows);
+
+template <int kV>
+void finish_row(const Product& product, Int row, Int column, const float* sums) {
+  const D d;
+  V sum[1][kV];
+#pragma GCC unroll 2
+  for (int v = 0; v < kV; ++v) {
+    const Int first = column + v * kLanes;
+    sum[0][v] = hn::Load(d, sums + v * kLanes);
+    if (product.bias != nullptr) {
+      const V bias = load_some(product.bias + first, product.columns - first);
+      sum[0][v] = hn::Add(sum[0][v], bias);
+    }
+  }
+  finish<1, kV>(product, row, column, sum);
+}
+
+void multiply_narrow_panel(const Product& product, Int row, Int count, Int column) {
+  HWY_ALIGN float sums[kRows * kVectors * kLanes];
+  const int vectors = product.columns - column > kLanes ? 2 : 1;
+  bf16_sums({.rows = count,
+             .pairs = product.depth / 2,
+             .from = product.narrow_from + row * product.from_row,
+             .from_row = product.from_row,
+             .panel = product.narrow_packed + column * product.depth,
+             .vectors = vectors},
+            sums);
+  const auto finished = vectors == 2 ? finish_row<2> : finish_row<1>;
+  for (Int r = 0; r < count; ++r) {
+    finished(product, row + r, column, sums + r * vectors * kLanes);
+  }
+}
+#else
+constexpr auto multiply_narrow_panel = nullptr;
+#endif
+
+constexpr Cut kCut = {kRows, kVectors* kLanes, multiply_panel, multiply_narrow_panel};
 
 const Cut* target_cut() { return &kCut; }
 

@@ -13,6 +13,9 @@ struct Cut {
   /// Rows from `row` on, at most `rows` of them, times the panel whose first column is `column`.
   void (*multiply)(const Product& product, std::int64_t row, std::int64_t count,
                    std::int64_t column) = nullptr;
+  /// The same in bf16; null where there is no instruction for it.
+  void (*multiply_narrow)(const Product& product, std::int64_t row, std::int64_t count,
+                          std::int64_t column) = nullptr;
 };
 
 /// Of the best instruction set here.

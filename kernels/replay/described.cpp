@@ -105,14 +105,15 @@ PrimitiveForm form_of(const Primitive& primitive) {
 
 /// A profile says of a kernel of ours what it reads, not more.
 PrimitiveForm own_form_of(const Primitive& primitive) {
-  if (primitive.kind != "convolution" || primitive.tensors.empty()) {
+  const bool product = primitive.kind == "matmul";
+  if ((primitive.kind != "convolution" && !product) || primitive.tensors.empty()) {
     throw std::invalid_argument("kernels of this kind are not replayed");
   }
   Primitive whole = primitive;
   const std::string type = primitive.tensors.front().type;
   whole.tensors.clear();
   for (const char* name : {"src", "wei", "dst"}) {
-    whole.tensors.push_back({name, type, "acdb", std::string_view(name) == "wei"});
+    whole.tensors.push_back({name, type, product ? "ab" : "acdb", std::string_view(name) == "wei"});
   }
   PrimitiveForm form = form_of(whole);
   form.implementation = primitive.implementation;
@@ -136,7 +137,8 @@ std::unique_ptr<Replay> make_replay(const Primitive& primitive, bool ours, int t
   check_sizes(form, memory);
   if (ours) {
     try {
-      return make_own_convolution_replay(form, threads, memory);
+      return form.kind == "matmul" ? make_own_product_replay(form, memory)
+                                   : make_own_convolution_replay(form, threads, memory);
     } catch (const std::invalid_argument&) {
       // There the kernels take oneDNN's.
     }

@@ -80,6 +80,9 @@ std::unique_ptr<Replay> make_onednn_replay(const PrimitiveForm& form, ReplayMemo
 std::unique_ptr<Replay> make_own_convolution_replay(const PrimitiveForm& form, int threads,
                                                     ReplayMemory& memory);
 
+/// By kernels/products/, in float32 or bf16. Throws std::invalid_argument where that has no kernel.
+std::unique_ptr<Replay> make_own_product_replay(const PrimitiveForm& form, ReplayMemory& memory);
+
 /// What a candidate is timed for.
 enum class CandidateUse {
   kTraining,  ///< prepares weights at each run, as behind an optimiser's step

@@ -238,6 +238,8 @@ Trace Profiler::take() {
   return trace;
 }
 
+bool Profiler::records_here() { return Recording::here() != nullptr; }
+
 void Profiler::enter(ScopeKind kind, const std::string& name) {
   if (Recording::here() == recording_.get()) recording_->open(kind, name);
 }

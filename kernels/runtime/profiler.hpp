@@ -77,6 +77,9 @@ class Profiler {
   /// All that was recorded so far; the profiler begins anew. Precondition: suspended.
   Trace take();
 
+  /// Whether one records the thread that calls.
+  static bool records_here();
+
   /// Steps and phases; nest like blocks. Nothing happens while suspended.
   void enter(ScopeKind kind, const std::string& name);
   void leave();

@@ -35,9 +35,10 @@ class StubQueries : public Workload, public Steps, public Answers {
     }
     if (answered_ >= number("breaks-after")) throw std::runtime_error("the stub broke");
     answered_ += std::ssize(samples);
-    std::this_thread::sleep_for((std::chrono::microseconds(number("query-us")) * samples.size() +
-                                 std::chrono::microseconds(number("overhead-us"))) *
-                                slowness());
+    const auto one = std::chrono::microseconds(
+        number(context_->precision == "bf16" ? "narrow-query-us" : "query-us"));
+    std::this_thread::sleep_for(
+        (one * samples.size() + std::chrono::microseconds(number("overhead-us"))) * slowness());
     return rows;
   }
   Quality score_answers(const std::vector<float>& rows) const override {
@@ -80,9 +81,10 @@ class StubQueries : public Workload, public Steps, public Answers {
 WorkloadInfo info() {
   return {.name = "stub-queries",
           .summary = "Answers queries by sleeping.",
-          .offers = {{"precision", {"fp32"}}, {"allocator", {"system"}}},
+          .offers = {{"precision", {"fp32", "bf16"}}, {"allocator", {"system"}}},
           .settings = {{"samples", "50", "in the evaluation set"},
                        {"query-us", "200", "that a sample takes, microseconds"},
+                       {"narrow-query-us", "200", "the same in bf16"},
                        {"overhead-us", "0", "that a query takes beside, microseconds"},
                        {"wrong", "0", "samples with a wrong answer"},
                        {"fickle", "0", "1: answers differ from one time to the next"},

@@ -13,6 +13,7 @@
 
 #include "harness/base/files.hpp"
 #include "harness/base/hash.hpp"
+#include "harness/check/checked_file.hpp"
 #include "harness/result/digest.hpp"
 #include "harness/scenario/loadgen/driver.hpp"
 #include "tests/added/run_added.hpp"
@@ -42,6 +43,12 @@ std::vector<std::string> command(const std::string& scenario, const fs::path& ou
                                      scenario, "--out",   out.string()};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;
+}
+
+/// With a rate where there is one to give.
+std::vector<std::string> at_rate(const std::string& scenario, std::vector<std::string> more) {
+  if (scenario == "server") more.insert(more.end(), {"--server-rate", "500"});
+  return more;
 }
 
 json result_in(const fs::path& out) { return read_json(only_file(out, ".json")); }
@@ -130,8 +137,8 @@ TEST_CASE("Ctrl-C leaves an aborted result with the latencies so far", "[queries
   const std::string scenario = GENERATE("single-stream", "multi-stream", "server", "offline");
   const TemporaryFolder folder;
   const fs::path program = fs::path(harness_program()).parent_path() / "harness_added";
-  Process process(command(scenario, folder.path(), {"--min-seconds", "60", "--server-rate", "500"}),
-                  {}, {}, program.string());
+  Process process(command(scenario, folder.path(), at_rate(scenario, {"--min-seconds", "60"})), {},
+                  {}, program.string());
   wait_for_line(folder.path(), ".jsonl", "\"step\":60,");
   process.signal(SIGINT);
   const Outcome outcome = process.wait();
@@ -148,8 +155,8 @@ TEST_CASE("kill -9 loses no latency that was written", "[queries]") {
   const std::string scenario = GENERATE("single-stream", "offline", "server");
   const TemporaryFolder folder;
   const fs::path program = fs::path(harness_program()).parent_path() / "harness_added";
-  Process process(command(scenario, folder.path(), {"--min-seconds", "60", "--server-rate", "500"}),
-                  {}, {}, program.string());
+  Process process(command(scenario, folder.path(), at_rate(scenario, {"--min-seconds", "60"})), {},
+                  {}, program.string());
   wait_for_line(folder.path(), ".jsonl", "\"step\":60,");
   process.signal(SIGKILL);
   CHECK(process.wait().code == 128 + SIGKILL);
@@ -161,8 +168,8 @@ TEST_CASE("a workload that breaks under LoadGen ends the run with what was measu
   if (without_loadgen()) return;
   const std::string scenario = GENERATE("single-stream", "offline", "server");
   const TemporaryFolder folder;
-  const Outcome outcome = run_added(
-      command(scenario, folder.path(), {"--set", "breaks-after=300", "--server-rate", "500"}));
+  const Outcome outcome =
+      run_added(command(scenario, folder.path(), at_rate(scenario, {"--set", "breaks-after=300"})));
   INFO(scenario << outcome.err);
   CHECK(outcome.code == 2);
   const json result = result_in(folder.path());
@@ -295,10 +302,100 @@ TEST_CASE("threads and batch size are chosen by measuring, once for a series", "
   CHECK(run_added({"validate", one.string()}).code == 0);
 
   // What was asked for is not searched.
-  run(folder / "asked", {"--threads", "1", "--batch-size", "4"});
+  run(folder / "asked", {"--threads", "1", "--batch-size", "4", "--precision", "fp32"});
   const json asked = result_in(folder / "asked");
   CHECK_FALSE(asked["loadgen"].contains("set_up"));
   CHECK(asked["settings"]["effective"]["batch_size"] == 4);
+}
+
+TEST_CASE("a precision is chosen by measuring, where a quality is held", "[queries]") {
+  if (without_loadgen()) return;
+  const TemporaryFolder folder;
+  json rules = read_json(kRules);
+  rules["tiers"]["quick"]["scenarios"]["single-stream"]["search_seconds"] = 2;
+  const auto run = [&](const fs::path& out, const std::vector<std::string>& more) {
+    const std::string file = (folder / "rules.json").string();
+    std::ofstream(file) << rules;
+    std::vector<std::string> arguments{
+        "run", "--rules", file,         "--scenario", "single-stream", "--threads",
+        "1",   "--out",   out.string(), "--set",      "query-us=1000"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome outcome = run_added(arguments);
+    INFO(outcome.err);
+    REQUIRE(outcome.code == 0);
+    CHECK(run_added({"validate", only_file(out, ".json").string()}).code == 0);
+    return result_in(out);
+  };
+  const json faster = run(folder / "faster", {"--set", "narrow-query-us=300"});
+  CHECK(faster["settings"]["effective"]["precision"] == "bf16");
+  const json& trials = faster["loadgen"]["set_up"]["trials"];
+  REQUIRE(trials.size() == 2);
+  CHECK(trials[0]["precision"] == "fp32");
+  CHECK(trials[1]["precision"] == "bf16");
+  CHECK(faster["loadgen"]["figure"]["value"] < 0.0009);
+
+  const json slower = run(folder / "slower", {"--set", "narrow-query-us=2000"});
+  CHECK(slower["settings"]["effective"]["precision"] == "fp32");
+  CHECK(slower["loadgen"]["set_up"]["trials"].size() == 2);
+
+  const json asked = run(folder / "asked", {"--set", "narrow-query-us=300", "--precision", "fp32"});
+  CHECK(asked["settings"]["effective"]["precision"] == "fp32");
+  CHECK_FALSE(asked["loadgen"].contains("set_up"));
+
+  json forged = faster;
+  forged["loadgen"]["set_up"]["trials"][0]["samples_per_second"] = 1e9;
+  forged["digest"] = digest_of(forged);
+  std::ofstream(folder / "forged.json") << forged;
+  const Outcome refused = run_added({"validate", (folder / "forged.json").string()});
+  CHECK(refused.code == 3);
+  CHECK_THAT(refused.out, Catch::Contains("/settings/effective/precision"));
+
+  // What is lost by fewer bits would not show.
+  rules.erase("quality");
+  const json unjudged = run(folder / "unjudged", {"--set", "narrow-query-us=300"});
+  CHECK(unjudged["settings"]["effective"]["precision"] == "fp32");
+}
+
+TEST_CASE("the runs of a campaign take what the first of them chose", "[queries][gate]") {
+  if (without_loadgen()) return;
+  const TemporaryFolder folder;
+  json rules = read_json(kRules);
+  json& offline = rules["tiers"]["quick"]["scenarios"]["offline"];
+  offline.update({{"search_seconds", 1}, {"any_batch_size", true}});
+  std::ofstream(folder / "rules.json") << rules;
+  const fs::path program = fs::path(harness_program()).parent_path() / "harness_added";
+  // The gate knows a run's command by the name of its program.
+  fs::create_symlink(program, folder / "harness");
+  const std::string side = (folder / "harness").string() + " run --rules " +
+                           (folder / "rules.json").string() +
+                           " --scenario offline --set overhead-us=5000";
+  Process gate({"gate", "--allow-debug", "--ab-base", side, "--ab-cand", side, "--out",
+                (folder / "out").string()},
+               {}, {}, program.string());
+  const auto results = [&] {
+    std::vector<json> runs;
+    for (const char* which : {"baseline", "candidate"}) {
+      if (!fs::is_directory(folder / "out" / which)) continue;
+      for (const std::string& file : result_files_below((folder / "out" / which).string())) {
+        runs.push_back(read_json(file));
+      }
+    }
+    return runs;
+  };
+  wait_until([&] { return results().size() >= 3; });
+  gate.signal(SIGINT);
+  CHECK(gate.wait().code == 2);
+  int choosers = 0;
+  std::vector<json> set_ups;
+  for (const json& result : results()) {
+    if (result["status"]["state"] == "aborted") continue;
+    const json& set_up = result["loadgen"]["set_up"];
+    if (!set_up.contains("from")) ++choosers;
+    set_ups.push_back(set_up["trials"]);
+  }
+  CHECK(choosers == 1);
+  REQUIRE(set_ups.size() >= 3);
+  for (const json& set_up : set_ups) CHECK(set_up == set_ups[0]);
 }
 
 TEST_CASE("Ctrl-C while threads and batch size are chosen ends the run at once", "[queries]") {

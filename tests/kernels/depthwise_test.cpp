@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/bf16.hpp"
 #include "tests/support/guarded_floats.hpp"
 #include "tests/support/simd_targets.hpp"
 
@@ -128,6 +129,38 @@ TEST_CASE("depthwise convolutions equal those of double precision, of any size",
             CHECK(operands.worst_error() < 1e-5);
             CHECK(operands.output.intact());
           }
+        }
+      }
+    }
+  });
+}
+
+TEST_CASE("maps in bf16 give what rounded ones give, rounded", "[depthwise]") {
+  using harness::tests::Narrow;
+  harness::tests::for_each_simd_target([](const std::string& target) {
+    for (const Int stride : {1, 2}) {
+      for (const Int channels : {1, 15, 16, 17, 72, 300}) {
+        for (const Int width : {1, 2, 5, 13}) {
+          Operands operands({2, channels, 3, width, stride});
+          Narrow input(operands.input.size());
+          for (std::size_t i = 0; i < operands.input.size(); ++i) {
+            operands.input[i] = harness::tests::nearest_bf16(operands.input[i]);
+            input.data()[i] = harness::tests::bf16_bits(operands.input[i]);
+          }
+          Depthwise convolution = operands.convolution();
+          convolution.high = 1.0F;
+          convolve_depthwise(convolution);
+          Narrow output(operands.output.size());
+          convolution.narrow_input = input.data();
+          convolution.narrow_output = output.data();
+          convolve_depthwise(convolution);
+          std::size_t wrong = 0;
+          for (std::size_t i = 0; i < operands.output.size(); ++i) {
+            if (output.data()[i] != harness::tests::bf16_bits(operands.output[i])) ++wrong;
+          }
+          INFO(target << ": " << channels << " channels, width " << width << ", stride " << stride);
+          CHECK(wrong == 0);
+          CHECK((output.intact() && input.intact()));
         }
       }
     }

@@ -12,6 +12,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "kernels/products/products.hpp"
+#include "kernels/runtime/autocast.hpp"
 #include "kernels/runtime/threads.hpp"
 
 namespace kernels = harness::kernels;
@@ -104,6 +106,45 @@ TEST_CASE("encoder: texts one by one and together, against double precision", "[
 
 TEST_CASE("encoder: one text's numbers do not depend on those beside it, nor on threads",
           "[encoder]") {
+  const kernels::EncoderWeights weights = model(64, 4, 2);
+  const at::Tensor tokens = at::randint(0, kVocabulary, {60}, at::kLong);
+  const int before = kernels::threads();
+  kernels::set_threads(1);
+  const at::Tensor alone = run("custom", weights, tokens.narrow(0, 20, 25), {25});
+  kernels::set_threads(2);
+  const at::Tensor together = run("custom", weights, tokens, {20, 25, 15});
+  kernels::set_threads(before);
+  CHECK(at::equal(alone[0], together[1]));
+}
+
+TEST_CASE("encoder in bf16: no further from double precision than eager bf16", "[encoder]") {
+  for (const std::int64_t width : {48, 64, 160}) {
+    const kernels::EncoderWeights weights = model(width, width / 16, 3);
+    const kernels::EncoderWeights exact = in_double(weights);
+    for (const std::vector<std::int64_t>& lengths :
+         {std::vector<std::int64_t>{1}, {13}, {96}, {5, 1, 33, 17, 96, 2}}) {
+      std::int64_t all = 0;
+      for (const std::int64_t length : lengths) all += length;
+      const at::Tensor tokens = at::randint(0, kVocabulary, {all}, at::kLong);
+      const at::Tensor expected = run("reference", exact, tokens, lengths);
+      const auto error = [&](const char* implementation) {
+        const kernels::AutocastScope narrow(true);
+        const at::Tensor got = run(implementation, weights, tokens, lengths);
+        return (got - expected).norm().item<double>() / expected.norm().item<double>();
+      };
+      INFO("width " << width << ", " << lengths.size() << " texts of " << all << " tokens");
+      const double ours = error("custom");
+      CHECK(ours < 1.05 * error("reference"));
+      CHECK(ours < 8e-3);
+      CHECK(ours > 1e-5);  // it is bf16
+    }
+  }
+}
+
+TEST_CASE("encoder in bf16: one text's numbers do not depend on those beside it, nor on threads",
+          "[encoder]") {
+  if (!kernels::has_narrow_products()) return;
+  const kernels::AutocastScope narrow(true);
   const kernels::EncoderWeights weights = model(64, 4, 2);
   const at::Tensor tokens = at::randint(0, kVocabulary, {60}, at::kLong);
   const int before = kernels::threads();

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/bf16.hpp"
 #include "tests/support/guarded_floats.hpp"
 #include "tests/support/simd_targets.hpp"
 
@@ -206,4 +207,117 @@ TEST_CASE("the bits do not depend on the number of threads", "[products]") {
     CHECK(std::memcmp(first.data(), bits.data(), bits.size() * sizeof(float)) == 0);
   }
   omp_set_num_threads(before);
+}
+
+namespace {
+
+using namespace harness::tests;  // NOLINT(google-build-using-namespace)
+
+/// The operands of a product, rounded.
+struct NarrowOperands {
+  explicit NarrowOperands(const Shape& s)
+      : wide(s), from(wide.from.size()), packed(packed_narrow_product_size(s.depth, s.columns)) {
+    for (std::size_t i = 0; i < wide.from.size(); ++i) {
+      wide.from[i] = nearest_bf16(wide.from[i]);
+      from.data()[i] = bf16_bits(wide.from[i]);
+    }
+    // Not rounded before: the packing does it.
+    pack_narrow_product({wide.weights.data(), s.depth, s.columns, s.depth, 1}, packed.data());
+    for (std::size_t i = 0; i < wide.weights.size(); ++i) {
+      wide.weights[i] = nearest_bf16(wide.weights[i]);
+    }
+  }
+
+  Product product() {
+    Product product = wide.product();
+    product.from = nullptr;
+    product.packed = nullptr;
+    product.narrow_from = from.data();
+    product.narrow_packed = packed.data();
+    return product;
+  }
+
+  Operands wide;
+  Narrow from, packed;
+};
+
+void check_narrow_products(const std::string& target) {
+  for (const Int rows : {1, 2, 12, 13, 14, 27}) {
+    for (const Int columns : {1, 15, 16, 17, 31, 32, 33, 100}) {
+      for (const Int depth : {2, 38}) {
+        NarrowOperands operands({rows, depth, columns});
+        Product product = operands.product();
+        multiply(product);
+        Narrow narrow(operands.wide.to.size());
+        product.narrow_to = narrow.data();
+        multiply(product);
+        double worst = 0;
+        bool rounded = true;
+        for (Int r = 0; r < rows; ++r) {
+          for (Int n = 0; n < columns; ++n) {
+            const float got = operands.wide.result(r, n);
+            worst = std::max(worst, std::abs(got - operands.wide.exact(r, n)));
+            rounded &= widened(narrow.data()[r * product.to_row + n]) == nearest_bf16(got);
+          }
+        }
+        INFO(target << ": " << rows << " rows, " << columns << " columns, depth " << depth);
+        CHECK(worst < 2e-5);
+        CHECK(rounded);
+        CHECK((operands.wide.to.intact() && operands.packed.intact() && narrow.intact()));
+        if (rows > 1) CHECK(operands.wide.result(0, columns) == 1234.5F);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("products in bf16 equal those of the rounded operands in double precision",
+          "[products]") {
+  harness::tests::for_each_simd_target([](const std::string& target) {
+    if (has_narrow_products()) check_narrow_products(target);
+  });
+  if (!has_narrow_products()) WARN("this machine multiplies no bf16 (AVX512_BF16)");
+}
+
+TEST_CASE("what stands behind a product is the same in bf16", "[products]") {
+  if (!has_narrow_products()) return;
+  NarrowOperands operands({14, 768, 40});
+  Product product = operands.product();
+  product.activation = Activation::kGelu;
+  multiply(product);
+  for (Int r = 0; r < 14; ++r) {
+    for (Int n = 0; n < 40; ++n) {
+      CHECK(std::abs(operands.wide.result(r, n) - gelu(operands.wide.exact(r, n))) < 1e-4);
+    }
+  }
+  const int before = omp_get_max_threads();
+  Narrow first(operands.wide.to.size());
+  Narrow second(operands.wide.to.size());
+  omp_set_num_threads(1);
+  product.narrow_to = first.data();
+  multiply(product);
+  omp_set_num_threads(3);
+  product.narrow_to = second.data();
+  multiply(product);
+  omp_set_num_threads(before);
+  CHECK(std::memcmp(first.data(), second.data(), 14 * 43 * sizeof(Bf16)) == 0);
+}
+
+TEST_CASE("in bf16 infinities and NaN reach the rows that read them and no others", "[products]") {
+  if (!has_narrow_products()) return;
+  NarrowOperands operands({29, 40, 50});
+  Product product = operands.product();
+  Narrow to(operands.wide.to.size());
+  product.narrow_to = to.data();
+  operands.from.data()[17 * product.from_row + 3] = 0x7FA0;   // a NaN whose lower bits are dropped
+  operands.from.data()[20 * product.from_row + 39] = 0x7F80;  // infinity
+  multiply(product);
+  for (Int r = 0; r < 29; ++r) {
+    for (Int n = 0; n < 50; ++n) {
+      const float got = widened(to.data()[r * product.to_row + n]);
+      REQUIRE(std::isnan(got) == (r == 17));
+      REQUIRE(std::isinf(got) == (r == 20));
+    }
+  }
 }

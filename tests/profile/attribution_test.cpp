@@ -141,7 +141,7 @@ TEST_CASE("what the steps' thread left to the system is told only where each ste
   const auto told = remarks(tables);
   CHECK(std::any_of(told.begin(), told.end(), [](const std::string& remark) {
     return remark ==
-           "in the operating system: 16.00 ms a step (16.0 %), with 0.0001 million page "
+           "in the operating system: 16.00 ms a step (16.0 %), with 100 page "
            "faults";
   }));
   recording.scopes.back().system.reset();

@@ -23,6 +23,10 @@ cat >program <<'END'
 #!/usr/bin/env bash
 [[ "$1" == gate ]] || { touch "${!#}" && exit 0; }
 workload="$(grep -oE 'workload [a-z-]+' <<<"$*" | head -n 1 | cut -d ' ' -f 2)"
+if [[ "$*" == *"harness' suite"* ]]; then
+  workload=suite
+  [[ "$*" != *--anchor* ]] || exit 1
+fi
 variable="VERDICT_${workload//-/_}"
 for word in "$@"; do [[ "$word" != *=*.gate.* ]] || echo '{}' >"${word#*=}"; done
 exit "${!variable:-0}"
@@ -80,6 +84,8 @@ expect 'an anchor that no longer builds costs no verdict' 0 'the anchor '"$(shor
   env DOES_NOT_BUILD=first "${nightly[@]}" --anchor "$(short first)"
 expect 'and a regression is found all the same' 4 'exit code 4' \
   env DOES_NOT_BUILD=first VERDICT_focal_loss=4 "${nightly[@]}" --anchor "$(short first)"
+expect 'a suite, which has no anchor' 4 '2 of 2 gates ran' env VERDICT_suite=4 \
+  .ci/nightly --workloads 'null suite' --anchor "$(short first)"
 expect 'a baseline that does not build' 1 'does not build' \
   env DOES_NOT_BUILD=first "${nightly[@]}" --baseline "$(short first)"
 expect 'no workload' 1 'nothing would be gated' .ci/nightly --workloads ' '

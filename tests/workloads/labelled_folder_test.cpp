@@ -69,7 +69,7 @@ TEST_CASE("a folder that is not of labelled pictures is refused with what it sho
   put(root / "n01" / "a.jpg");
   CHECK_THAT(refusal(root.path(), 3), Catch::Contains("has 1 folder, but the classes are 3"));
   put(root / "3" / "a.jpg");
-  CHECK_THAT(refusal(root.path(), 3), Catch::Contains("not all folders are called by a class"));
+  CHECK_THAT(refusal(root.path(), 3), Catch::Contains("is called by no class"));
   fs::remove_all(root / "n01");
   // As many as there are classes, from 1 on.
   put(root / "1" / "a.jpg");

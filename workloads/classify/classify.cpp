@@ -132,7 +132,9 @@ class Classify : public Inference {
 WorkloadInfo info() {
   return {.name = "classify",
           .summary = "Classification of pictures by MobileNetV2, one query after another.",
-          .offers = {{"precision", {"fp32", "bf16"}}, {"allocator", kernels::allocator_names()}},
+          .offers = {{"precision", {"fp32", "bf16"}},
+                     {"allocator", kernels::allocator_names()},
+                     {"audit", {"none", "TEST01", "TEST04"}}},
           .operators = operator_infos({"conv-chain"}),
           .data_folder = "pictures of ImageNet's classes, a folder for each class"};
 }

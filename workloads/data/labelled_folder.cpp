@@ -71,8 +71,11 @@ std::map<std::int64_t, fs::path> class_folders(const fs::path& root, std::int64_
     return is_number(path.filename().string());
   });
   if (numbered != folders.end()) {
-    throw Error(printable(numbered->string()),
-                fmt::format("not all folders are called by a class, 0 to {}", classes - 1),
+    const auto odd = std::find_if(folders.begin(), folders.end(), [&](const fs::path& path) {
+      return !number_below(path.filename().string(), classes);
+    });
+    throw Error(printable(odd->string()),
+                fmt::format("is called by no class, 0 to {}, as others are", classes - 1),
                 "classes are numbered from 0");
   }
   if (std::ssize(folders) != classes) {

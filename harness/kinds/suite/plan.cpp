@@ -1,5 +1,7 @@
 #include "harness/kinds/suite/plan.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -119,6 +121,18 @@ void choose_settings(const SuiteRequest& request, const std::vector<std::string>
                                   {"pause_seconds", plan.pause_seconds}});
 }
 
+/// Before anything is measured.
+void refuse_departures(const SuiteRequest& request) {
+  if (request.common.settings.value("division", "") != "closed") return;
+  const char* const part = !request.tasks.empty()       ? "--tasks"
+                           : !request.scenarios.empty() ? "--scenarios"
+                           : !request.rules.empty()     ? "--rules"
+                                                        : nullptr;
+  if (part == nullptr) return;
+  throw Error("--division closed", fmt::format("{} departs from the rules of the suite", part),
+              fmt::format("leave {} out, or use --division open", part));
+}
+
 /// What somebody named must be there.
 void refuse_named(const SuiteRequest& request, const SuitePlan& plan) {
   for (const SuiteRunPlan& run : plan.runs) {
@@ -161,6 +175,7 @@ SuitePlan make_suite_plan(const SuiteRequest& request, const std::filesystem::pa
     }
   }
   choose_settings(request, tasks, scenarios, plan);
+  refuse_departures(request);
   refuse_named(request, plan);
   return plan;
 }

@@ -38,8 +38,9 @@ std::string set_up_text(const SetUpTrials& set_up) {
       &best == &usual
           ? "the usual one"
           : fmt::format("{:.2f}x the usual", best.samples_per_second / usual.samples_per_second);
-  return wrap(fmt::format("{:<26} {}, batches of {}: {}, of {} tried{}", "set-up",
-                          format_count(best.threads, "thread"), best.batch_size, gain,
+  const std::string precision = best.precision.empty() ? "" : ", " + printable(best.precision, 8);
+  return wrap(fmt::format("{:<26} {}, batches of {}{}: {}, of {} tried{}", "set-up",
+                          format_count(best.threads, "thread"), best.batch_size, precision, gain,
                           std::ssize(set_up.trials), set_up.from.empty() ? "" : " before"),
               kColumns, 27) +
          "\n";

@@ -42,7 +42,7 @@ const CsvRow& identity_columns() {
   static const CsvRow columns = {"kind",   "workload",   "rules_version", "tier",      "division",
                                  "status", "mistrusted", "threads",       "seed",      "batch_size",
                                  "run",    "series",     "run_index",     "run_count", "commit",
-                                 "dirty",  "machine",    "started_at"};
+                                 "dirty",  "machine",    "started_at",    "scenario"};
   return columns;
 }
 
@@ -78,7 +78,8 @@ CsvRow identity_row(const ResultCommon& result, const std::string& kind, bool so
           printable(identity.git_commit),
           yes_no(identity.git_dirty),
           printable(machine_of(result)),
-          printable(identity.started_at)};
+          printable(identity.started_at),
+          printable(result.rules.scenario)};
 }
 
 CsvTable metric_table() {
@@ -89,6 +90,22 @@ void add_metric_rows(CsvTable& table, const Result& result, const std::string& k
   const CsvRow stack =
       stack_row("", setting(result, "precision"), setting(result, "allocator"), result.kernels);
   const CsvRow identity = identity_row(result, kind, sound);
+  if (result.loadgen) {
+    const LoadGenFigure& figure = result.loadgen->figure;
+    const std::string value = csv_number(figure.value);
+    const CsvRow first = {printable(figure.tag),
+                          printable(figure.unit),
+                          to_text(direction_of(figure)),
+                          "1",
+                          value,
+                          "",
+                          "",
+                          value,
+                          value,
+                          "",
+                          ""};
+    table.add(joined({first, stack, identity}));
+  }
   for (const Metric& metric : result.metrics) {
     const Summary& summary = metric.summary;
     const CsvRow first = {printable(metric.tag), printable(metric.unit), to_text(metric.direction),

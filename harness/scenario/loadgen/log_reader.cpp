@@ -118,4 +118,24 @@ std::vector<LatencyPercentile> percentiles_of(const TestLog& log) {
   return percentiles;
 }
 
+double figure_in(const TestLog& log, const std::string& scenario) {
+  const FigureOfScenario& figure = *figure_of_scenario(scenario);
+  return log.number(std::string(figure.key)).value_or(0) * figure.scale;
+}
+
+LoadGenReport report_of(const TestLog& log, const std::string& scenario) {
+  const FigureOfScenario& figure = *figure_of_scenario(scenario);
+  LoadGenReport report;
+  report.version = log.version;
+  // LoadGen says VALID beside errors of its own.
+  report.valid = log.valid && log.errors == 0;
+  report.reasons = log.reasons;
+  report.figure = {std::string(figure.tag), std::string(figure.unit), figure_in(log, scenario)};
+  report.percentiles = percentiles_of(log);
+  report.log = log.numbers;
+  report.requested = log.requested;
+  report.effective = log.effective;
+  return report;
+}
+
 }  // namespace harness::loadgen

@@ -32,4 +32,10 @@ TestLog read_log(const std::filesystem::path& file, bool judged);
 /// Of a query where the scenario tells queries from samples.
 std::vector<LatencyPercentile> percentiles_of(const TestLog& log);
 
+/// The scenario's figure; 0 where the log has none. Precondition: LoadGen drives the scenario.
+double figure_in(const TestLog& log, const std::string& scenario);
+
+/// What the log says of a test of that scenario, under the same condition.
+LoadGenReport report_of(const TestLog& log, const std::string& scenario);
+
 }  // namespace harness::loadgen

@@ -35,6 +35,8 @@ constexpr double kClockGrain = 2e-3;
 constexpr double kClockDrift = 1e-3;
 // A server that has more unanswered queries than come in this time will not catch up.
 constexpr double kMostWaitingSeconds = 20;
+// Of what one query after another gives: the rate of a server's test of accuracy, at least.
+constexpr double kEvaluationShare = 0.8;
 
 // The folder of the test that counts, as MLPerf names it.
 constexpr const char* kTimed = "performance/run_1";
@@ -120,8 +122,11 @@ class QueryLoop : public SystemUnderTest {
 
   void warm_up() {
     const std::int64_t count = std::max<std::int64_t>(1, options_.tier.warmup_steps);
-    session_.tell(&Observer::length, RunLength{options_.tier.warmup_steps, options_.tier.min_steps,
-                                               options_.tier.min_seconds});
+    session_.tell(&Observer::length, RunLength{.warmup_steps = options_.tier.warmup_steps,
+                                               .min_steps = options_.tier.min_steps,
+                                               .min_seconds = options_.tier.min_seconds,
+                                               .unit = info_.unit,
+                                               .in_samples = offline_});
     std::vector<double> seconds;
     std::int64_t next = 0;
     for (std::int64_t i = 0; i < count; ++i) {
@@ -164,8 +169,7 @@ class QueryLoop : public SystemUnderTest {
     probe.min_queries = 1;
     probe.min_seconds = options_.tier.more.at("probe_seconds");
     const auto fits = [&](double rate) {
-      session_.tell(&Observer::progress, fmt::format("trying {:.4g} queries/s", rate),
-                    std::ssize(search_), std::int64_t{0});
+      tell(fmt::format("trying {:.4g} queries/s", rate));
       probe.rate = rate;
       limit_waiting(probe);
       const TestLog log = test(probe, fmt::format("search-{}", search_.size() + 1));
@@ -173,6 +177,9 @@ class QueryLoop : public SystemUnderTest {
       // A probe is too short for all that makes a test valid.
       const bool met = latency > 0 && latency <= probe.latency_bound && log.errors == 0;
       search_.push_back({rate, latency, met});
+      tell(fmt::format("{:.4g} queries/s {}: p{:g} {}, bound {}", rate, met ? "held" : "not held",
+                       probe.percentile, format_quantity(latency, "s"),
+                       format_quantity(probe.latency_bound, "s")));
       return met;
     };
     plan_.rate = highest_rate(1 / usual_seconds_, fits);
@@ -222,7 +229,13 @@ class QueryLoop : public SystemUnderTest {
       fs::rename(options_.logs / kTimed, options_.logs / fmt::format("search-{}", search_.size()));
       forget_timed();
       plan_.rate *= kLess[attempt];
+      tell(fmt::format("too many queries for the whole test: again with {:.4g} queries/s",
+                       plan_.rate));
     }
+  }
+
+  void tell(const std::string& what) {
+    session_.tell(&Observer::progress, what, std::int64_t{0}, std::int64_t{0});
   }
 
   /// What was timed at a rate that was too high stays in the samples file alone, which says so.
@@ -243,20 +256,10 @@ class QueryLoop : public SystemUnderTest {
   }
 
   void report(const TestLog& log) {
-    const FigureOfScenario& figure = *figure_of_scenario(info_.name);
-    LoadGenReport report;
-    report.version = log.version;
+    LoadGenReport report = report_of(log, info_.name);
     report.sources_sha256 = sources_sha256();
     report.queries = queries_;
     report.seconds = last_answer_ - first_query_;
-    // LoadGen says VALID beside errors of its own.
-    report.valid = log.valid && log.errors == 0;
-    report.reasons = log.reasons;
-    report.figure = {std::string(figure.tag), std::string(figure.unit), figure_in(log, figure)};
-    report.percentiles = percentiles_of(log);
-    report.log = log.numbers;
-    report.requested = log.requested;
-    report.effective = log.effective;
     report.histogram = latencies_.histogram();
     report.search = search_;
     const std::string clock = moved_clock();
@@ -301,6 +304,8 @@ class QueryLoop : public SystemUnderTest {
   Quality accuracy() {
     TestPlan plan = plan_;
     plan.mode = Mode::kAccuracy;
+    // Nothing is timed: a low rate would only make all samples take hours.
+    plan.rate = std::max(plan.rate, kEvaluationShare / usual_seconds_);
     rows_.emplace(static_cast<std::size_t>(answers_.samples()));
     test(plan, "accuracy");
     const std::vector<std::vector<float>> kept = std::move(*rows_);
@@ -322,14 +327,13 @@ class QueryLoop : public SystemUnderTest {
     add_files("audit");
     LoadGenReport& report = *record_.loadgen;
     report.audit = name;
-    const FigureOfScenario& figure = *figure_of_scenario(info_.name);
     std::vector<std::string> reasons;
     for (const std::string& reason : log.reasons) reasons.push_back(name + ": " + reason);
     if (const std::string clock = moved_clock(); !clock.empty()) {
       reasons.push_back(name + ": " + clock);
     }
-    reasons.push_back(
-        differing_speed(name, report.figure.value, figure_in(log, figure), figure.unit == "s"));
+    reasons.push_back(differing_speed(name, report.figure.value, figure_in(log, info_.name),
+                                      report.figure.unit == "s"));
     if (name == "TEST01") {
       constexpr const char* kAnswers = "mlperf_log_accuracy.json";
       reasons.push_back(differing_answers(options_.logs / "audit" / kAnswers,
@@ -338,10 +342,6 @@ class QueryLoop : public SystemUnderTest {
     std::erase(reasons, "");
     report.valid = report.valid && reasons.empty();
     report.reasons.insert(report.reasons.end(), reasons.begin(), reasons.end());
-  }
-
-  static double figure_in(const TestLog& log, const FigureOfScenario& figure) {
-    return log.number(std::string(figure.key)).value_or(0) * figure.scale;
   }
 
   void keep_rows(const Samples& samples, const std::vector<float>& rows) {

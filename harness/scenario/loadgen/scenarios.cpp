@@ -1,11 +1,21 @@
 #include "harness/scenario/loadgen/scenarios.hpp"
 
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+
 #include "harness/base/error.hpp"
+#include "harness/base/text.hpp"
+#include "harness/result/result.hpp"
 #include "harness/scenario/loadgen/driver.hpp"
 #include "harness/scenario/loadgen/query_loop.hpp"
+#include "harness/scenario/loadgen/test_plan.hpp"
 
 namespace harness {
 namespace {
+
+constexpr double kMostSamples = 1e6;
+constexpr double kRound = 6.1;  // the newest
 
 class LoadGenScenario : public Scenario {
  public:
@@ -21,25 +31,43 @@ class LoadGenScenario : public Scenario {
                 const SessionHooks& hooks, const std::vector<Observer*>& observers) const override {
     return loadgen::run_queries(info(), workload, context, options, hooks, observers);
   }
-};
 
-constexpr double kMostSamples = 1e6;
+  /// LoadGen drew from the seeds of the tier's round.
+  std::vector<Violation> broken_rules(const Tier& tier, const Result& result) const override {
+    if (!result.loadgen) return {};
+    const loadgen::RoundSeeds seeds = loadgen::seeds_of_round(tier.key("round", kRound));
+    std::vector<Violation> violations;
+    const auto expect = [&](const char* name, std::uint64_t seed) {
+      // No double holds all its digits.
+      const std::string wanted = std::to_string(seed);
+      const nlohmann::json there = result.loadgen->requested.value(name, nlohmann::json());
+      if (there == wanted) return;
+      violations.push_back({"loadgen-seed", std::string("/loadgen/requested/") + name, wanted,
+                            printable(there.dump(), 40), "the round's"});
+    };
+    expect("qsl_rng_seed", seeds.samples);
+    expect("sample_index_rng_seed", seeds.order);
+    expect("schedule_rng_seed", seeds.schedule);
+    return violations;
+  }
+};
 
 /// What all have in common: min_steps and min_seconds are LoadGen's shortest test.
 ScenarioInfo queries(std::string name, std::string summary) {
-  return {.name = std::move(name),
-          .summary = std::move(summary),
-          .unit = "query",
-          .units = "queries",
-          .metric = "latency.query",
-          .gives = {"latency.query"},
-          .reads = {"warmup_steps", "min_steps", "min_seconds"},
-          .keys = {{"round", "of MLPerf Inference, whose seeds are drawn from", 6.1, 5.1, 6.1},
-                   {"samples_in_memory", "that queries draw from", 1024, 1, kMostSamples, true},
-                   {"search_seconds", "of choosing threads and batch size; 0: they are given", 0, 0,
-                    600}},
-          .most_units = kMostUnits,
-          .by_loadgen = true};
+  return {
+      .name = std::move(name),
+      .summary = std::move(summary),
+      .unit = "query",
+      .units = "queries",
+      .metric = "latency.query",
+      .gives = {"latency.query"},
+      .reads = {"warmup_steps", "min_steps", "min_seconds"},
+      .keys = {{"round", "of MLPerf Inference, whose seeds are drawn from", kRound, 5.1, kRound},
+               {"samples_in_memory", "that queries draw from", 1024, 1, kMostSamples, true},
+               {"search_seconds",
+                "of choosing threads, batch size and precision; 0: they are given", 0, 0, 600}},
+      .most_units = kMostUnits,
+      .by_loadgen = true};
 }
 
 ScenarioInfo single_stream() {

@@ -55,20 +55,16 @@ RoundSeeds seeds_of_round(double round) {
 }
 
 TestPlan plan_of_tier(std::string_view scenario, const Tier& tier, std::int64_t samples) {
-  const auto key = [&](const char* name, double otherwise) {
-    const auto found = tier.more.find(name);
-    return found == tier.more.end() ? otherwise : found->second;
-  };
   TestPlan plan;
   plan.scenario = scenario;
   plan.samples = samples;
   plan.samples_in_memory =
       std::min(samples, static_cast<std::int64_t>(tier.more.at("samples_in_memory")));
-  plan.samples_per_query = static_cast<std::int64_t>(key("samples_per_query", 1));
+  plan.samples_per_query = static_cast<std::int64_t>(tier.key("samples_per_query", 1));
   plan.min_queries = tier.min_steps;
   plan.min_seconds = tier.min_seconds;
-  plan.percentile = key("percentile", scenario == "multi-stream" ? 99 : 90);
-  plan.latency_bound = key("latency_bound_ms", 0) * 1e-3;
+  plan.percentile = tier.key("percentile", scenario == "multi-stream" ? 99 : 90);
+  plan.latency_bound = tier.key("latency_bound_ms") * 1e-3;
   plan.seeds = seeds_of_round(tier.more.at("round"));
   return plan;
 }

@@ -4,9 +4,13 @@
 #include <catch2/catch.hpp>
 #include <functional>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 
 #include "harness/base/error.hpp"
+#include "harness/result/result.hpp"
+#include "harness/scenario/scenario.hpp"
 
 using namespace harness;           // NOLINT(google-build-using-namespace)
 using namespace harness::loadgen;  // NOLINT(google-build-using-namespace)
@@ -76,4 +80,31 @@ TEST_CASE("seeds are those of the round, and of no other", "[loadgen]") {
   CHECK(seeds_of_round(6.0).samples == 2465351861681999779U);
   CHECK(seeds_of_round(6.1).schedule == 16159082839903944936U);
   CHECK_THROWS_AS(seeds_of_round(6.05), Error);
+}
+
+TEST_CASE("a result that drew from other seeds than its round's breaks the rules", "[loadgen]") {
+  Tier tier;
+  tier.more["round"] = 6.0;
+  Result result;
+  result.loadgen.emplace();
+  const RoundSeeds seeds = seeds_of_round(6.0);
+  const nlohmann::json drawn = {{"qsl_rng_seed", std::to_string(seeds.samples)},
+                                {"sample_index_rng_seed", std::to_string(seeds.order)},
+                                {"schedule_rng_seed", std::to_string(seeds.schedule)}};
+  const auto broken = [&](const Tier& in, const nlohmann::json& requested) {
+    result.loadgen->requested = requested;
+    return find_scenario("offline").broken_rules(in, result);
+  };
+  CHECK(broken(tier, drawn).empty());
+  // Without a key it is the newest round.
+  CHECK(broken(Tier(), drawn).size() == 3);
+  for (const auto& [name, value] : drawn.items()) {
+    nlohmann::json other = drawn;
+    other[name] = "1";
+    const auto violations = broken(tier, other);
+    REQUIRE(violations.size() == 1);
+    CHECK(violations[0].path == "/loadgen/requested/" + name);
+    other.erase(name);
+    CHECK(broken(tier, other).size() == 1);
+  }
 }
