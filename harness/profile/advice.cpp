@@ -27,6 +27,7 @@ class Adviser {
     step_.fault_seconds = facts.fault_seconds;
     step_.system_factor = system_factor(tables, step_.bandwidth);
     step_.without_faults = facts.allocator == "system";
+    step_.unrecorded = unrecorded_share();
   }
 
   std::vector<Advice> run() {
@@ -46,6 +47,15 @@ class Adviser {
   }
 
  private:
+  /// Recording costs time at each operator, and none within a primitive.
+  double unrecorded_share() const {
+    double outside = 0;
+    for (const OperatorRow& row : tables_.operators) outside += std::max(row.gap_seconds(), 0.0);
+    if (outside <= 0 || facts_.step_seconds <= 0) return 1;
+    const double cost = tables_.step_seconds - facts_.step_seconds;
+    return std::clamp(1 - cost / outside, 0.0, 1.0);
+  }
+
   // What one change brings counts together, however many reasons there are for it.
   void drop_small() {
     std::map<std::optional<AdvisedChange>, double> sums;

@@ -37,14 +37,15 @@ struct PricedStep {
   double fault_seconds = 0;    ///< of a page fault here, where the profile does not tell its own
   double system_factor = 1;    ///< of a second in the operating system: harness::system_factor()
   bool without_faults = true;  ///< the gaps: see gap()
+  double unrecorded = 1;  ///< of what was outside of primitives, the part that a plain step has
   /// Seconds a step of the remedy's replays, as recorded and as run again. Empty: there are none.
   std::optional<double> recorded{}, replayed{};
 
   /// Of what a row took, the part that its page faults cost.
   double fault_cost(const OperatorRow& row) const;
-  /// Seconds of a row outside of primitives. Where memory is kept between steps, the few faults
-  /// there are stay; where it is not, that is the first thing to mend, and what else there is to
-  /// gain is counted without them.
+  /// Seconds of a row outside of primitives, without what recording cost. Where memory is kept
+  /// between steps, the few faults there are stay; where it is not, that is the first thing to
+  /// mend, and what else there is to gain is counted without them.
   double gap(const OperatorRow& row) const;
 };
 

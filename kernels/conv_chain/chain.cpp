@@ -132,7 +132,8 @@ void Chain::compute(const Section& section, const Step& step, const Place& place
       return average(step.in, place.pictures, from, to, part, parts);
     case Kind::kDepthwise:
       return compute_depthwise(step, from, to, place.pictures, share);
-    default:
+    case Kind::kProduct:
+    case Kind::kRows:
       break;
   }
   Product product{.rows = place.pictures * step.out.height * step.out.width,

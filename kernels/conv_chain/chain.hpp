@@ -53,12 +53,8 @@ class Chain {
   /// layers and the weights of the 1x1 ones behind the first; sums are in float32 everywhere.
   Chain(const std::vector<ChainLayer>& layers, bool mean, bool narrow = false);
 
-  /// Whether each layer gives at least one position.
-  bool fits(std::int64_t height, std::int64_t width) const;
   /// What pictures of this size become; with `mean`, channels alone.
   MapSize result(std::int64_t height, std::int64_t width) const;
-  /// Of one picture; a multiply-add counts two.
-  double flops(std::int64_t height, std::int64_t width) const;
   std::int64_t in_channels() const { return layers_.front().layer.in_channels; }
 
   struct Pictures {

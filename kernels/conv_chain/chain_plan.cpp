@@ -18,7 +18,8 @@ constexpr Int kPicturesOfThread = 4;
 
 Int aligned(Int floats) { return (floats + 15) / 16 * 16; }
 
-bool by_picture(Int pictures, Int threads) {
+/// Whether each thread takes pictures of its own.
+bool shares_pictures(Int pictures, Int threads) {
   return pictures % threads == 0 || pictures >= kPicturesOfThread * threads;
 }
 
@@ -29,42 +30,10 @@ MapSize Chain::after(std::size_t layer, const MapSize& in) const {
   return {l.out_channels, l.out(in.height), l.out(in.width)};
 }
 
-bool Chain::fits(Int height, Int width) const {
-  MapSize map{in_channels(), height, width};
-  for (std::size_t i = 0; i < layers_.size(); ++i) {
-    const ChainLayer& l = layers_[i].layer;
-    if (std::min(map.height, map.width) + 2 * l.padding < l.kernel) return false;
-    map = after(i, map);
-    const auto& added = l.adds_input_of;
-    if (added) {
-      // A sum needs maps of one size.
-      MapSize other{in_channels(), height, width};
-      for (std::size_t j = 0; j < *added; ++j) other = after(j, other);
-      if (other.channels != map.channels || other.height != map.height ||
-          other.width != map.width) {
-        return false;
-      }
-    }
-  }
-  return true;
-}
-
 MapSize Chain::result(Int height, Int width) const {
   MapSize map{in_channels(), height, width};
   for (std::size_t i = 0; i < layers_.size(); ++i) map = after(i, map);
   return mean_ ? MapSize{map.channels, 1, 1} : map;
-}
-
-double Chain::flops(Int height, Int width) const {
-  MapSize map{in_channels(), height, width};
-  double sum = 0;
-  for (std::size_t i = 0; i < layers_.size(); ++i) {
-    map = after(i, map);
-    const ChainLayer& l = layers_[i].layer;
-    const Int depth = l.in_channels / l.groups * l.kernel * l.kernel;
-    sum += 2.0 * static_cast<double>(map.floats() * depth);
-  }
-  return sum;
 }
 
 /// The first layer from which on the maps of several pictures fit in a cache, and into which
@@ -79,7 +48,7 @@ std::size_t Chain::boundary(Int height, Int width) const {
   }
   for (std::size_t i = found; i < layers_.size(); ++i) {
     const auto& added = layers_[i].layer.adds_input_of;
-    if (added && *added < found && i >= found) found = i + 1;
+    if (added && *added < found) found = i + 1;
   }
   return found;
 }
@@ -179,7 +148,7 @@ std::vector<Chain::Section> Chain::sections_of(const Pictures& pictures, bool by
 
 Chain::Plan Chain::plan(const Pictures& pictures, bool in_parts) const {
   const Int threads = omp_get_max_threads();
-  const bool own = !in_parts && by_picture(pictures.count, threads);
+  const bool own = !in_parts && shares_pictures(pictures.count, threads);
   Plan plan{.pictures = pictures, .by_picture = own, .sections = sections_of(pictures, own)};
   const Section& first = plan.sections.front();
   const Section& last = plan.sections.back();

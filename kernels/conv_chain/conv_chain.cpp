@@ -43,6 +43,7 @@ class ComposedChain final : public ConvChain {
   }
 
   at::Tensor forward(const at::Tensor& maps) override {
+    check_maps(arguments_.layers, maps);
     std::vector<at::Tensor> inputs;
     at::Tensor now = maps;
     for (std::size_t i = 0; i < arguments_.layers.size(); ++i) {
@@ -71,6 +72,28 @@ class ComposedChain final : public ConvChain {
 };
 
 }  // namespace
+
+void check_maps(const std::vector<ConvChainLayer>& layers, const at::Tensor& maps) {
+  const ConvChainLayer& first = layers.front();
+  require(maps.dim() == 4 && maps.size(1) == first.weight.size(1) * first.groups,
+          "conv-chain: maps (N, C, H, W) with as many channels as the first layer takes");
+  struct Size {
+    std::int64_t channels, height, width;
+    bool operator==(const Size&) const = default;
+  };
+  std::vector<Size> inputs{{maps.size(1), maps.size(2), maps.size(3)}};
+  for (const ConvChainLayer& layer : layers) {
+    const std::int64_t kernel = layer.weight.size(2);
+    const auto out = [&](std::int64_t side) {
+      require(side + 2 * layer.padding >= kernel, "conv-chain: maps too small");
+      return (side + 2 * layer.padding - kernel) / layer.stride + 1;
+    };
+    const Size in = inputs.back();
+    inputs.push_back({layer.weight.size(0), out(in.height), out(in.width)});
+    require(!layer.adds_input_of || inputs[*layer.adds_input_of] == inputs.back(),
+            "conv-chain: a sum of maps of two sizes");
+  }
+}
 
 std::unique_ptr<ConvChain> composed_chain(const ConvChainArguments& arguments,
                                           ConvBlockFn* conv_block) {

@@ -41,11 +41,15 @@ class ConvChain {
   virtual at::Tensor forward(const at::Tensor& maps) = 0;
 };
 
-/// Made once of its layers, whose weights are taken as they are then. Throws std::invalid_argument
-/// for layers that do not fit one another.
+/// Made once of its layers. A weight that is changed afterwards may be seen or not. Throws
+/// std::invalid_argument for layers that do not fit one another.
 using ConvChainFn = std::unique_ptr<ConvChain>(const ConvChainArguments& arguments);
 
 Operator<ConvChainFn>& conv_chain_operator();
+
+/// Throws std::invalid_argument for maps that the layers cannot take, or whose sums are of maps of
+/// two sizes.
+void check_maps(const std::vector<ConvChainLayer>& layers, const at::Tensor& maps);
 
 /// One conv block after another, by that implementation.
 std::unique_ptr<ConvChain> composed_chain(const ConvChainArguments& arguments,

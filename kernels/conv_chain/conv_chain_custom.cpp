@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/check.hpp"
 #include "kernels/conv_chain/chain.hpp"
 #include "kernels/conv_chain/conv_chain.hpp"
 #include "kernels/convolution/convolution.hpp"
@@ -53,7 +52,8 @@ std::optional<Chain> own_chain(const ConvChainArguments& arguments, bool narrow)
 class CustomChain final : public ConvChain {
  public:
   explicit CustomChain(const ConvChainArguments& arguments)
-      : mean_(arguments.mean),
+      : layers_(arguments.layers),
+        mean_(arguments.mean),
         trained_(std::any_of(arguments.layers.begin(), arguments.layers.end(),
                              [](const ConvChainLayer& layer) {
                                return layer.weight.requires_grad() ||
@@ -67,19 +67,18 @@ class CustomChain final : public ConvChain {
     const bool trained = at::GradMode::is_enabled() && (trained_ || maps.requires_grad());
     const auto& chain = at::autocast::is_autocast_enabled(at::kCPU) ? narrow_ : wide_;
     if (!chain || trained || maps.scalar_type() != at::kFloat) return composed_->forward(maps);
-    require(maps.dim() == 4 && maps.size(1) == chain->in_channels(),
-            "conv-chain: maps (N, C, H, W) with as many channels as the first layer takes");
+    check_maps(layers_, maps);
     const Chain::Pictures pictures{maps.size(0), maps.size(2), maps.size(3)};
-    require(chain->fits(pictures.height, pictures.width), "conv-chain: maps too small");
     const MapSize result = chain->result(pictures.height, pictures.width);
     const at::Tensor input = channels_last(maps);
     at::Tensor output =
-        mean_ ? at::empty({pictures.count, result.channels})
-              : at::empty({pictures.count, result.channels, result.height, result.width},
-                          at::TensorOptions().memory_format(at::MemoryFormat::ChannelsLast));
+        mean_ ? at::empty({pictures.count, result.channels}, at::kFloat)
+              : at::empty(
+                    {pictures.count, result.channels, result.height, result.width},
+                    at::TensorOptions(at::kFloat).memory_format(at::MemoryFormat::ChannelsLast));
     const bool recorded = Profiler::records_here();
     const Chain::Plan plan = chain->plan(pictures, recorded);
-    at::Tensor scratch = at::empty({static_cast<int64_t>(plan.scratch_floats)});
+    at::Tensor scratch = at::empty({static_cast<int64_t>(plan.scratch_floats)}, at::kFloat);
     const Buffers buffers{input.const_data_ptr<float>(), output.mutable_data_ptr<float>(),
                           scratch.mutable_data_ptr<float>()};
     const KernelScope scope("conv-chain");
@@ -136,6 +135,7 @@ class CustomChain final : public ConvChain {
     return convolution_facts(shape, name, "forward_training");
   }
 
+  std::vector<ConvChainLayer> layers_;
   bool mean_;
   bool trained_;  ///< some weight wants a gradient
   std::unique_ptr<ConvChain> composed_;

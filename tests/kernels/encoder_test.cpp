@@ -106,6 +106,9 @@ TEST_CASE("encoder: texts one by one and together, against double precision", "[
 
 TEST_CASE("encoder: one text's numbers do not depend on those beside it, nor on threads",
           "[encoder]") {
+  const bool narrow = GENERATE(false, true);
+  if (narrow && !kernels::has_narrow_products()) return;
+  const kernels::AutocastScope autocast(narrow);
   const kernels::EncoderWeights weights = model(64, 4, 2);
   const at::Tensor tokens = at::randint(0, kVocabulary, {60}, at::kLong);
   const int before = kernels::threads();
@@ -139,21 +142,6 @@ TEST_CASE("encoder in bf16: no further from double precision than eager bf16", "
       CHECK(ours > 1e-5);  // it is bf16
     }
   }
-}
-
-TEST_CASE("encoder in bf16: one text's numbers do not depend on those beside it, nor on threads",
-          "[encoder]") {
-  if (!kernels::has_narrow_products()) return;
-  const kernels::AutocastScope narrow(true);
-  const kernels::EncoderWeights weights = model(64, 4, 2);
-  const at::Tensor tokens = at::randint(0, kVocabulary, {60}, at::kLong);
-  const int before = kernels::threads();
-  kernels::set_threads(1);
-  const at::Tensor alone = run("custom", weights, tokens.narrow(0, 20, 25), {25});
-  kernels::set_threads(2);
-  const at::Tensor together = run("custom", weights, tokens, {20, 25, 15});
-  kernels::set_threads(before);
-  CHECK(at::equal(alone[0], together[1]));
 }
 
 TEST_CASE("encoder=custom refuses what it cannot read", "[encoder]") {
