@@ -126,6 +126,11 @@ std::map<std::string, json> take_scenarios(json& tier, const std::string& where,
   tier.erase("scenarios");
   for (const auto& [scenario, entry] : entries.items()) {
     if (!entry.is_object()) refuse(file, where + "/scenarios/" + scenario + ": is no object");
+    for (const auto& [key, value] : entry.items()) {
+      // It would take the tier's own value away.
+      if (value.is_null())
+        refuse(file, fmt::format("{}/scenarios/{}/{}: is null", where, scenario, key));
+    }
     json& other = others[scenario] = tier;
     other.merge_patch(entry);
     other["scenario"] = scenario;
@@ -186,6 +191,10 @@ Tier tier_from_json(const json& document, const ScenarioInfos& scenarios,
                              scenario->second.most_units));
   }
   tier.max_seconds = document.value("max_seconds", tier.max_seconds);
+  if (tier.max_seconds > 0 && tier.min_seconds > tier.max_seconds) {
+    refuse(file, fmt::format("{}/min_seconds: is {:g}, above max_seconds, {:g}", where,
+                             tier.min_seconds, tier.max_seconds));
+  }
   tier.runs = document.value("runs", tier.runs);
   if (document.contains("seed")) tier.seed = document.at("seed").get<std::uint32_t>();
   tier.instead.quality = quality_from_json(document, where, file);

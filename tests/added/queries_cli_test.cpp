@@ -144,6 +144,7 @@ TEST_CASE("Ctrl-C leaves an aborted result with the latencies so far", "[queries
   const Outcome outcome = process.wait();
   INFO(scenario << outcome.err);
   CHECK(outcome.code == 2);
+  CHECK_THAT(outcome.err, Catch::Contains("stopping after the query in progress"));
   const json result = result_in(folder.path());
   CHECK(result.at("/status/state"_json_pointer) == "aborted");
   CHECK(result.at("/metrics/0/samples"_json_pointer).size() >= 50);
@@ -306,6 +307,34 @@ TEST_CASE("threads and batch size are chosen by measuring, once for a series", "
   const json asked = result_in(folder / "asked");
   CHECK_FALSE(asked["loadgen"].contains("set_up"));
   CHECK(asked["settings"]["effective"]["batch_size"] == 4);
+}
+
+TEST_CASE("options that do nothing in a scenario are refused", "[queries]") {
+  if (without_loadgen()) return;
+  const TemporaryFolder folder;
+  const auto refused = [&](const std::vector<std::string>& more, const char* part) {
+    std::vector<std::string> arguments{"run", "--rules", kRules, "--out", folder.path().string()};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    check_one_error(run_added(arguments), 1, part);
+  };
+  refused({"--audit", "TEST01"}, "--audit: does nothing in scenario 'steps'");
+  refused({"--server-rate", "5"}, "--server-rate: does nothing in scenario 'steps'");
+  refused({"--server-rate", "5", "--scenario", "offline"}, "--scenario server");
+  refused({"--lockstep", "--scenario", "offline"}, "is driven by LoadGen");
+  CHECK(files_ending(folder.path(), ".json").empty());
+}
+
+TEST_CASE("--from repeats a run of LoadGen's", "[queries]") {
+  if (without_loadgen()) return;
+  const TemporaryFolder folder;
+  const std::string scenario = GENERATE("single-stream", "multi-stream", "offline");
+  REQUIRE(run_added(command(scenario, folder / "first")).code == 0);
+  const fs::path first = only_file(folder / "first", ".json");
+  const Outcome again =
+      run_added({"run", "--from", first.string(), "--out", (folder / "again").string()});
+  INFO(scenario << again.err);
+  CHECK(again.code == 0);
+  CHECK(result_in(folder / "again")["workload"]["scenario"] == scenario);
 }
 
 TEST_CASE("a precision is chosen by measuring, where a quality is held", "[queries]") {

@@ -154,3 +154,54 @@ TEST_CASE("3x3 convolutions of stride 1 are replayed by minimal filtering", "[ad
   CHECK(expected_gain(advise(made, known), "3x3 convolutions, by minimal filtering") ==
         Approx(3.5));
 }
+
+TEST_CASE("a chain of convolutions is worth what a call costs, and its replays", "[advice]") {
+  AdviceFacts known = facts_with("conv-chain");
+  // All that is no primitive of the forward pass.
+  CHECK(expected_gain(advise(ten_second_step(), known), "operators around convolutions") ==
+        Approx(0.75));
+  OfferedRemedy& offered = replayed(known, ten_second_step());
+  const auto tasks = offered.remedy.replays(ten_second_step());
+  REQUIRE(tasks.size() == 1);
+  CHECK(tasks[0].library == "harness");
+  offered.recorded_seconds = 6;
+  offered.replayed_seconds = 4.5;
+  CHECK(expected_gain(advise(ten_second_step(), known), "convolutions") == Approx(1.5));
+}
+
+TEST_CASE("an encoder is worth what stands around its products, and their replays", "[advice]") {
+  ProfileTables made;
+  made.step_seconds = 10;
+  made.operators = {operator_row("forward", "", "aten::addmm", 6),
+                    operator_row("forward", "", "aten::gelu", 1, 0.75),
+                    operator_row("forward", "", "aten::native_layer_norm", 0.5),
+                    operator_row("forward", "", "aten::_scaled_dot_product_flash_attention", 1),
+                    operator_row("forward", "", "aten::copy_", 0.5),
+                    operator_row("backward", "", "aten::mul", 1)};
+  made.operators[0].shapes = "f32[1152] f32[108,384] f32[384,1152]";
+  AdviceFacts known = facts_with("encoder");
+  // GELU and the copy; norms and attention stay.
+  CHECK(expected_gain(advise(made, known), "operators around products") == Approx(1.5));
+  OfferedRemedy& offered = replayed(known, made);
+  const auto tasks = offered.remedy.replays(made);
+  REQUIRE(tasks.size() == 1);
+  CHECK(tasks[0].primitive.kind == "matmul");
+  CHECK(tasks[0].primitive.problem == "108x384:384x1152");
+  CHECK(tasks[0].primitive.tensors.front().type == "f32");
+  CHECK(tasks[0].recorded_seconds == 6);
+  offered.recorded_seconds = 6;
+  offered.replayed_seconds = 4;
+  CHECK(expected_gain(advise(made, known), "products") == Approx(2));
+  // What no product can be read from is left alone.
+  for (const char* shapes : {"", "f32[8]", "f32[8] f32[2,3,4] f32[4,8]", "f32[8] f32 f32[4,8]"}) {
+    made.operators[0].shapes = shapes;
+    CHECK(offered.remedy.replays(made).empty());
+  }
+}
+
+TEST_CASE("what recording cost is no gain", "[advice]") {
+  AdviceFacts known = facts_with("conv-chain");
+  known.step_seconds = 8;  // a recorded step took 2 s longer, all in the 4 s outside of primitives
+  CHECK(expected_gain(advise(ten_second_step(), known), "operators around convolutions") ==
+        Approx(0.375));
+}

@@ -10,6 +10,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/profile/verbose_log.hpp"
+#include "kernels/products/products.hpp"
 #include "kernels/replay/attributes.hpp"
 #include "kernels/replay/replay.hpp"
 #include "kernels/runtime/captured_output.hpp"
@@ -126,6 +127,25 @@ TEST_CASE("a grouped convolution of ours is replayed by our kernel, else by oneD
   CHECK(by_library->implementation().find("grouped") == std::string::npos);
   by_library->chill();
   CHECK_NOTHROW(by_library->run());
+}
+
+TEST_CASE("a product of ours is replayed by our kernel, else by oneDNN's", "[replay]") {
+  const auto replayer = harness::workloads::make_replayer(2, kSizes);
+  const auto implementation = [&](const char* type, const char* problem) {
+    const Primitive product =
+        made("matmul", "forward_inference", {{"src", type, "", false}}, problem, "");
+    const auto prepared = replayer->prepare(product, "harness");
+    prepared->chill();
+    CHECK_NOTHROW(prepared->run());
+    return prepared->implementation();
+  };
+  CHECK(implementation("f32", "17x40:40x33") == harness::kernels::product_name());
+  CHECK(implementation("f32", "1x1:1x1") == harness::kernels::product_name());
+  if (harness::kernels::has_narrow_products()) {
+    CHECK(implementation("bf16", "17x40:40x33") == "product:AVX512_BF16");
+  }
+  // An odd depth has no pairs.
+  if (has_bf16()) CHECK(implementation("bf16", "17x41:41x33").find("product") != 0);
 }
 
 TEST_CASE("what cannot be replayed is said", "[replay]") {

@@ -52,6 +52,44 @@ TEST_CASE("fast steps do not flood a log", "[progress]") {
   CHECK(std::count(text.begin(), text.end(), '\n') == 1);
 }
 
+TEST_CASE("queries are told by the clock, however slow and overlapping they are", "[progress]") {
+  TextScreen screen;
+  double now = 0;
+  {
+    Progress progress(screen.file.get(), 0, [&] { return now; });
+    progress.length({.warmup_steps = 1, .min_steps = 100, .min_seconds = 10, .unit = "query"});
+    StepRecord query = step(1, true, 3);
+    query.elapsed = now = 3;
+    progress.step(query);
+    // A thousand a second, each of which waited for two seconds.
+    for (int i = 1; i <= 4000; ++i) {
+      query = step(1 + i, false, 2);
+      query.samples = 1;
+      query.elapsed = now = 3 + 0.001 * i;
+      progress.step(query);
+    }
+  }
+  const std::string text = screen.text();
+  CHECK(std::count(text.begin(), text.end(), '\n') == 3);
+  CHECK_THAT(text, Catch::Contains("query 1/1 (warm-up)  3.000 s  10 s left\n"));
+  CHECK_THAT(text, Catch::Contains("query 2000  2.000 s  8 s left\n"));
+  CHECK_THAT(text, Catch::Contains("query 4000  2.000 s  6 s left\n"));
+}
+
+TEST_CASE("batches are told by their samples", "[progress]") {
+  TextScreen screen;
+  double now = 0;
+  {
+    Progress progress(screen.file.get(), 0, [&] { return now; });
+    progress.length({.min_steps = 1000, .unit = "batch", .in_samples = true});
+    StepRecord batch = step(1, false, 2);
+    batch.samples = 100;
+    batch.elapsed = now = 2;
+    progress.step(batch);
+  }
+  CHECK_THAT(screen.text(), Catch::Contains("100 samples  2.000 s  18 s left\n"));
+}
+
 TEST_CASE("on a terminal one line rewrites itself and is gone at the end", "[progress]") {
   TextScreen screen;
   double now = 0;

@@ -125,6 +125,9 @@ TEST_CASE("a tier has further scenarios, each with its own words in place of the
   refused({{"offlin", json::object()}}, "did you mean offline?");
   refused({{"offline", 3}}, "/tiers/quick/scenarios/offline");
   refused({{"offline", {{"round", 7}}}}, "/tiers/quick/scenarios/offline/round");
+  refused({{"offline", {{"min_seconds", nullptr}}}}, "/tiers/quick/scenarios/offline/min_seconds");
+  refused({{"offline", {{"min_seconds", 2}, {"max_seconds", 1}}}},
+          "/tiers/quick/scenarios/offline/min_seconds");
   refused({{"offline", {{"surprise", 7}}}}, "surprise");
   refused({{"offline", {{"latency_bound_ms", 7}}}}, "latency_bound_ms");
   refused(json::array(), "/tiers/quick/scenarios");
