@@ -78,14 +78,13 @@ int choose_threads(const json& asked, const std::vector<int>& cpus) {
 
 // Chosen in make_plan(), or all together in choose_extent().
 void elsewhere(RunPlan& /*plan*/, const Setting& /*what*/) {}
-
 json nothing(const Result& /*result*/) { return {}; }
 
 json as_asked(const Result& result, const char* name) {
   return result.settings.requested.value(name, json());
 }
 
-/// Whose queries are of one size, whatever a batch is.
+// Whose queries are of one size, whatever a batch is.
 bool has_own_size(const std::string& scenario) {
   return scenario == "single-stream" || scenario == "multi-stream";
 }
@@ -335,7 +334,6 @@ const RegisterSettings registered({
     {.name = "min_steps", .scope = kNone, .part = kExempt, .choose = elsewhere},
     {.name = "max_seconds", .scope = kNone, .part = kExempt, .choose = elsewhere},
 });
-
 const RegisterSettings registered_of_queries(query_settings());
 
 }  // namespace

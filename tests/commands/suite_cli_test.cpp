@@ -31,14 +31,6 @@ Outcome forged(const SuiteHome& home, const fs::path& out, const std::string& po
 
 }  // namespace
 
-TEST_CASE("a part of the suite is no closed suite, and nothing of it is measured", "[suite][cli]") {
-  const SuiteHome home;
-  const TemporaryFolder out;
-  check_one_error(home.suite(out.path(), {"--tasks", "null", "--division", "closed"}), 1,
-                  "--tasks departs from the rules of the suite");
-  CHECK(fs::is_empty(out.path()));
-}
-
 TEST_CASE("a suite measures each task in each scenario, and says what it left out", "[suite]") {
   const SuiteHome home;
   const TemporaryFolder out;

@@ -69,6 +69,14 @@ void stop_behind_first_run(const SuiteHome& home, const fs::path& out) {
 
 }  // namespace
 
+TEST_CASE("a part of the suite is no closed suite, and nothing of it is measured", "[suite][cli]") {
+  const SuiteHome home;
+  const TemporaryFolder out;
+  check_one_error(home.suite(out.path(), {"--tasks", "null", "--division", "closed"}), 1,
+                  "--tasks departs from the rules of the suite");
+  CHECK(fs::is_empty(out.path()));
+}
+
 TEST_CASE("Ctrl-C ends the present run of a suite and loses no other", "[suite][interrupt]") {
   const SuiteHome home;
   home.write({{"step-ms", "20"}});
