@@ -158,6 +158,7 @@ const SuiteTaskRule& task_named(const std::string& name, const SuiteRules& rules
 }  // namespace
 
 SuitePlan make_suite_plan(const SuiteRequest& request, const std::filesystem::path& home) {
+  refuse_departures(request);
   SuitePlan plan;
   plan.rules = rules_for(request, home);
   plan.tier = request.common.settings.value("tier", plan.rules.default_tier);
@@ -175,7 +176,6 @@ SuitePlan make_suite_plan(const SuiteRequest& request, const std::filesystem::pa
     }
   }
   choose_settings(request, tasks, scenarios, plan);
-  refuse_departures(request);
   refuse_named(request, plan);
   return plan;
 }
