@@ -1,4 +1,5 @@
-// Threads, batch size and precision that were chosen by measuring: what was tried, and the rule that chose.
+// Threads, batch size and precision that were chosen by measuring: what was tried, and the rule
+// that chose.
 #pragma once
 
 #include <cstdint>
