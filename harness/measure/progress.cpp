@@ -104,28 +104,25 @@ void Progress::query(const StepRecord& record) {
   double left = 0;
   std::string done;
   if (record.warmup) {
-    warm_at_ = record.elapsed;
-    timed_ = 0;
     done = fmt::format("{} {}/{} (warm-up)", length_.unit, record.step, length_.warmup_steps);
     left = length_.min_seconds;
   } else {
+    if (timed_ == 0) timed_from_ = std::max(last_at_, record.elapsed - record.seconds);
     timed_ += units;
-    const double passed = record.elapsed - warm_at_;
+    const double passed = record.elapsed - timed_from_;
     const auto more = static_cast<double>(length_.min_steps - timed_);
     left =
         std::max({length_.min_seconds - passed, more * passed / static_cast<double>(timed_), 0.0});
     done = length_.in_samples ? format_count(timed_, "sample")
                               : fmt::format("{} {}", length_.unit, timed_);
   }
+  last_at_ = record.elapsed;
   show(fmt::format("{}  {}  {} left", done, format_quantity(record.seconds, "s"),
                    format_time_left(left)),
        false);
 }
 
-void Progress::dropped(std::int64_t /*first*/, const std::string& /*why*/) {
-  timed_ = 0;
-  warm_at_ = 0;
-}
+void Progress::dropped(std::int64_t /*first*/, const std::string& /*why*/) { timed_ = 0; }
 
 void Progress::step(const StepRecord& record) {
   if (!length_.unit.empty()) return query(record);

@@ -42,7 +42,8 @@ class Progress : public Observer {
   RunLength length_{};
   double timed_seconds_ = 0;
   // Of LoadGen's queries.
-  double warm_at_ = 0;      ///< seconds from the begin to the end of the warm-up
+  double last_at_ = 0;     ///< when the last one was answered, seconds from the begin
+  double timed_from_ = 0;  ///< the same of when the timed test began: a rate may be searched before
   std::int64_t timed_ = 0;  ///< queries, or samples
   // Of a run that trains to a target.
   double epoch_seconds_ = 0;       ///< of the steps of the epoch so far
