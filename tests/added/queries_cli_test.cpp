@@ -323,7 +323,7 @@ TEST_CASE("options that do nothing in a scenario are refused", "[queries]") {
   CHECK(files_ending(folder.path(), ".json").empty());
 }
 
-TEST_CASE("--from repeats a run of LoadGen's", "[queries]") {
+TEST_CASE("a run of LoadGen's is repeated by --from", "[queries]") {
   if (without_loadgen()) return;
   const TemporaryFolder folder;
   const std::string scenario = GENERATE("single-stream", "multi-stream", "offline");
