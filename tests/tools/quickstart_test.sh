@@ -13,7 +13,7 @@ fake="$work/bin"
 passed=0
 failed=0
 
-for tool in bash env readlink dirname mkdir grep sed tail cut head cat rm flock nproc sleep chmod \
+for tool in bash env find readlink dirname mkdir grep sed tail cut head cat rm flock nproc sleep chmod \
   touch timeout true mv; do
   mkdir -p "$fake" && ln -s "$(type -P "$tool")" "$fake/$tool"
 done
@@ -193,6 +193,24 @@ expect 'are got for a command within a command' calls 'assets.py .*/.venv/assets
 run -- assets
 expect 'or by themselves' err '.venv/assets'
 expect 'which runs nothing' test ! -s "$state/out"
+
+scenario 'the sources of LoadGen'
+mkdir -p "$project/cmake"
+touch "$project/cmake/get_loadgen.py"
+run -- run --workload null
+: >"$state/calls"
+rm -rf "$project/.venv/loadgen.missed"
+touch "$state/no_network"
+run -- run --workload null
+expect 'are asked for where they are missing' calls 'get_loadgen.py'
+expect 'stop nothing where they cannot be had' exits 0
+expect 'and it is said' err 'HARNESS_LOADGEN=DIR'
+: >"$state/calls"
+run -- run --workload null
+expect 'are not asked for again within the hour' no_calls 'get_loadgen.py'
+touch -d '61 minutes ago' "$project/.venv/loadgen.missed"
+run -- run --workload null
+expect 'but later' calls 'get_loadgen.py'
 
 scenario 'first and second call'
 run -- run --workload 'a b'
