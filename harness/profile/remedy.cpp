@@ -1,9 +1,12 @@
 #include "harness/profile/remedy.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
+#include "harness/base/text.hpp"
 #include "harness/profile/views.hpp"
 
 namespace harness {
@@ -33,6 +36,30 @@ double PricedStep::gap(const OperatorRow& row) const {
 }
 
 RegisterRemedy::RegisterRemedy(Remedy remedy) { registered().push_back(std::move(remedy)); }
+
+std::vector<ReplayTask> convolutions_for_own(const ProfileTables& tables,
+                                             const std::function<bool(const Primitive&)>& wanted) {
+  std::vector<ReplayTask> tasks;
+  for (ReplayTask& task : model_step(tables, 1).tasks) {
+    if (task.library == "harness" || task.primitive.kind != "convolution") continue;
+    if (!wanted(task.primitive)) continue;
+    task.library = "harness";
+    tasks.push_back(std::move(task));
+  }
+  return tasks;
+}
+
+std::optional<Advice> gain_of_replays(const PricedStep& step, const std::string& topic) {
+  if (!step.recorded) return std::nullopt;
+  Advice advice{.topic = topic,
+                .finding = fmt::format("{} a step", format_quantity(*step.recorded, "s")),
+                .basis = "replays of the same shapes by kernels of this project"};
+  if (step.replayed) {
+    advice.primitive_seconds = std::max(*step.recorded - *step.replayed, 0.0);
+    advice.expected_seconds = advice.primitive_seconds;
+  }
+  return advice;
+}
 
 std::vector<Remedy> remedies_of(const std::vector<AdvisedChange>& changes) {
   std::vector<Remedy> found;

@@ -62,6 +62,14 @@ struct RegisterRemedy {
   explicit RegisterRemedy(Remedy remedy);
 };
 
+/// Convolutions that no kernel of this project runs yet and that are `wanted`, as tasks for one
+/// that does.
+std::vector<ReplayTask> convolutions_for_own(const ProfileTables& tables,
+                                             const std::function<bool(const Primitive&)>& wanted);
+
+/// What a remedy's replays by kernels of this project would bring. Empty: it has none.
+std::optional<Advice> gain_of_replays(const PricedStep& step, const std::string& topic);
+
 /// Those registered for one of `changes`, by change.
 std::vector<Remedy> remedies_of(const std::vector<AdvisedChange>& changes);
 

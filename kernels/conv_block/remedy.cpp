@@ -1,7 +1,6 @@
 // What `custom` would bring to a step of single convolutions, norms and ReLUs.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
@@ -50,55 +49,33 @@ std::optional<Advice> chains(const PricedStep& step) {
                 .expected_seconds = seconds};
 }
 
-/// Convolutions that no kernel of ours runs yet, as tasks for one that does.
-template <class Wanted>
-std::vector<ReplayTask> convolution_tasks(const ProfileTables& tables, const Wanted& wanted) {
-  std::vector<ReplayTask> tasks;
-  for (ReplayTask& task : model_step(tables, 1).tasks) {
-    if (task.library == "harness" || task.primitive.kind != "convolution") continue;
-    const auto extents = ConvolutionExtents::parse(task.primitive.problem);
-    if (!extents || !wanted(*extents, task.primitive)) continue;
-    task.library = "harness";
-    tasks.push_back(std::move(task));
-  }
-  return tasks;
-}
-
 std::vector<ReplayTask> grouped_tasks(const ProfileTables& tables) {
-  return convolution_tasks(tables, [](const ConvolutionExtents& extents, const Primitive&) {
-    return extents.of("g") > 1;
+  return convolutions_for_own(tables, [](const Primitive& primitive) {
+    const auto extents = ConvolutionExtents::parse(primitive.problem);
+    return extents && extents->of("g") > 1;
   });
 }
 
 /// Those that Winograd's kernels can compute.
 std::vector<ReplayTask> minimal_tasks(const ProfileTables& tables) {
-  return convolution_tasks(tables, [](const ConvolutionExtents& extents,
-                                      const Primitive& primitive) {
-    const auto is = [&](const char* name, std::int64_t value) { return extents.of(name) == value; };
+  return convolutions_for_own(tables, [](const Primitive& primitive) {
+    const auto extents = ConvolutionExtents::parse(primitive.problem);
+    if (!extents) return false;
+    const auto is = [&](const char* name, std::int64_t value) {
+      return extents->of(name) == value;
+    };
     const std::string type = primitive.tensors.empty() ? "" : primitive.tensors.front().type;
     return (type == "f32" || type == "bf16") && is("g", 1) && is("kh", 3) && is("kw", 3) &&
            is("sh", 1) && is("sw", 1) && is("dh", 0) && is("dw", 0);
   });
 }
 
-std::optional<Advice> replayed(const PricedStep& step, const char* topic) {
-  if (!step.recorded) return std::nullopt;
-  Advice advice{.topic = topic,
-                .finding = fmt::format("{} a step", format_quantity(*step.recorded, "s")),
-                .basis = "replays of the same shapes by kernels of this project"};
-  if (step.replayed) {
-    advice.primitive_seconds = std::max(*step.recorded - *step.replayed, 0.0);
-    advice.expected_seconds = advice.primitive_seconds;
-  }
-  return advice;
-}
-
 std::optional<Advice> grouped(const PricedStep& step) {
-  return replayed(step, "grouped convolutions");
+  return gain_of_replays(step, "grouped convolutions");
 }
 
 std::optional<Advice> minimal(const PricedStep& step) {
-  return replayed(step, "3x3 convolutions, by minimal filtering");
+  return gain_of_replays(step, "3x3 convolutions, by minimal filtering");
 }
 
 // The packed weights are kept for each state of the parameter; LibTorch packs them at each call,

@@ -1,11 +1,8 @@
 // What `custom` would bring to a chain of convolutions that are run one by one.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <optional>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "harness/base/text.hpp"
@@ -15,25 +12,11 @@ namespace harness::kernels {
 namespace {
 
 std::vector<ReplayTask> convolutions(const ProfileTables& tables) {
-  std::vector<ReplayTask> tasks;
-  for (ReplayTask& task : model_step(tables, 1).tasks) {
-    if (task.library == "harness" || task.primitive.kind != "convolution") continue;
-    task.library = "harness";
-    tasks.push_back(std::move(task));
-  }
-  return tasks;
+  return convolutions_for_own(tables, [](const Primitive&) { return true; });
 }
 
 std::optional<Advice> replayed(const PricedStep& step) {
-  if (!step.recorded) return std::nullopt;
-  Advice advice{.topic = "convolutions",
-                .finding = fmt::format("{} a step", format_quantity(*step.recorded, "s")),
-                .basis = "replays of the same shapes by kernels of this project"};
-  if (step.replayed) {
-    advice.primitive_seconds = std::max(*step.recorded - *step.replayed, 0.0);
-    advice.expected_seconds = advice.primitive_seconds;
-  }
-  return advice;
+  return gain_of_replays(step, "convolutions");
 }
 
 /// All else of the forward pass: what a call costs, ReLUs, sums.

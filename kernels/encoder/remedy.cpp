@@ -1,7 +1,6 @@
 // What `custom` would bring to an encoder that is one operator after another.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -44,12 +43,10 @@ std::vector<ReplayTask> products(const ProfileTables& tables) {
   return tasks;
 }
 
+/// These are operators, and no primitives: none of it is saved in primitives.
 std::optional<Advice> replayed(const PricedStep& step) {
-  if (!step.recorded) return std::nullopt;
-  Advice advice{.topic = "products",
-                .finding = fmt::format("{} a step", format_quantity(*step.recorded, "s")),
-                .basis = "replays of the same shapes by kernels of this project, weights packed"};
-  if (step.replayed) advice.expected_seconds = std::max(*step.recorded - *step.replayed, 0.0);
+  std::optional<Advice> advice = gain_of_replays(step, "products");
+  if (advice) advice->primitive_seconds = 0;
   return advice;
 }
 
