@@ -163,10 +163,12 @@ ExitCode resume(const fs::path& folder) {
   return run_all(*invocation, plan, state, std::move(target));
 }
 
-/// Where the options of the suite begin that `command` ends in: behind the word "suite".
+/// Where the options of the suite begin that `command` ends in: behind the word "suite". The
+/// program before it may stand in quotes.
 std::size_t begin_of_options(const std::string& command) {
   std::size_t at = std::string::npos;
-  for (const char* program : {"harness suite", "quickstart suite"}) {
+  for (const char* program : {"harness suite", "harness' suite", "harness\" suite",
+                              "quickstart suite", "quickstart' suite", "quickstart\" suite"}) {
     const std::size_t found = command.rfind(program);
     if (found == std::string::npos) continue;
     const std::size_t end = found + std::string(program).size();

@@ -48,18 +48,22 @@ double then_and_there(const Projection& projection) {
   return projection.projected.center / projection.slowdown;
 }
 
-constexpr Scaling kByReplays{.by_replays = true, .recorded_bandwidth = {}};
+/// Operators that became products have no primitive of a library to be replayed beside them.
+Scaling scaling_of(const Profile& profile) {
+  return {.by_replays = true, .recorded_bandwidth = copy_bandwidth_of(profile)};
+}
 
 /// Seconds a step of all tasks together by kernels of this project; empty, with a note, where any
 /// of them cannot be replayed.
-std::optional<double> replayed_seconds(RunPlan& plan, const std::vector<ReplayTask>& tasks,
+std::optional<double> replayed_seconds(const Profile& profile, RunPlan& plan,
+                                       const std::vector<ReplayTask>& tasks,
                                        std::vector<std::string>& notes) {
   StepModel model;
   model.tasks = model.yardsticks = tasks;
   for (ReplayTask& task : model.yardsticks) task.library = "oneDNN";
   try {
     const ReplayRecord record = replay(plan, model, {kRounds, false});
-    const Projection projection = project(model, kByReplays, record.rounds);
+    const Projection projection = project(model, scaling_of(profile), record.rounds);
     if (projection.explained > 0.999) return then_and_there(projection);
     notes.insert(notes.end(), record.notes.begin(), record.notes.end());
   } catch (const Interrupted&) {
@@ -76,7 +80,7 @@ std::optional<double> projected_bf16(const Profile& profile, RunPlan plan,
     plan.context.precision = "bf16";
     const StepModel model = model_of(profile, plan.context, notes);
     const ReplayRecord record = replay(plan, model, {kRounds, false});
-    const Projection projection = project(model, kByReplays, record.rounds);
+    const Projection projection = project(model, scaling_of(profile), record.rounds);
     note_slowdown(projection.slowdown, notes);
     return then_and_there(projection);
   } catch (const Interrupted&) {
@@ -115,7 +119,7 @@ AdviceFacts advice_facts(const Profile& profile, RunPlan& plan, const RunRequest
       for (const ReplayTask& task : tasks) recorded += task.recorded_seconds;
       if (recorded > 0) {
         offered.recorded_seconds = recorded;
-        offered.replayed_seconds = replayed_seconds(plan, tasks, notes);
+        offered.replayed_seconds = replayed_seconds(profile, plan, tasks, notes);
       }
     }
     facts.remedies.push_back(std::move(offered));

@@ -107,6 +107,20 @@ void remark_on_slow_bf16(Result& result, const std::string& precision) {
   result.status.recommendations.push_back(finding.what + ": " + finding.how);
 }
 
+/// A choice by speed alone may miss the target.
+void remark_on_chosen_precision(Result& result) {
+  if (!result.loadgen || !result.loadgen->set_up) return;
+  const std::vector<SetUpTrial>& trials = result.loadgen->set_up->trials;
+  const std::string& chosen = best_set_up(trials).precision;
+  const bool missed =
+      std::any_of(result.status.violations.begin(), result.status.violations.end(),
+                  [](const Violation& violation) { return violation.rule == "quality-target"; });
+  if (!missed || chosen == trials.front().precision) return;
+  result.status.recommendations.push_back(
+      fmt::format("{} was chosen because it is faster: --precision {} measures without it", chosen,
+                  trials.front().precision));
+}
+
 bool ran_to_its_end(const RunRecord& record) {
   return record.stop == StopReason::kCompleted || record.stop == StopReason::kTargetMissed;
 }
@@ -285,6 +299,7 @@ Result measure(RunPlan& plan, const MeasureTask& task) {
   judge(result, plan, record, task.recording != nullptr);
   remark_on_missing_quality(result);
   remark_on_slow_bf16(result, plan.context.precision);
+  remark_on_chosen_precision(result);
   return result;
 }
 

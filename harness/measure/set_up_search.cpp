@@ -112,10 +112,14 @@ class Trials {
 
   /// Samples per second.
   double rate(std::int64_t size, bool cold) {
-    // Memory for this size is got, and code made, before anything counts.
-    for (int i = 0; i < (cold ? 4 : 1); ++i) ask(0, size);
     const double hopeless =
         best_ > 0 ? kHopeless * static_cast<double>(std::ssize(samples_)) / best_ : 0;
+    // Memory for this size is got, and code made, before anything counts.
+    const double warm_up = steady_seconds();
+    for (int i = 0; i < (cold ? 4 : 1); ++i) {
+      if (i > 0 && hopeless > 0 && steady_seconds() - warm_up > hopeless) break;
+      ask(0, size);
+    }
     const double begin = steady_seconds();
     std::int64_t done = 0;
     double taken = 0;
@@ -222,12 +226,15 @@ bool holds(const std::vector<Value>& list, const Same& value) {
   return std::find(list.begin(), list.end(), value) != list.end();
 }
 
-/// Whether what `run` took may be taken by `plan`, too. Kernels may differ, and a precision that
-/// was asked for: both sides of a campaign do the same work.
+/// Whether what `run` took may be taken by `plan`, too: all that `plan` leaves to measuring was
+/// chosen there, not asked for. Kernels may differ: both sides of a campaign do the same work.
 bool serves(const Result& run, const RunPlan& plan, const SetUpChoices& choices,
             const std::string& machine) {
   if (!run.loadgen || !run.loadgen->set_up) return false;
   const SetUpTrial& chosen = best_set_up(run.loadgen->set_up->trials);
+  for (const char* setting : {"threads", "batch_size", "precision"}) {
+    if (choices.leaves(setting) && run.settings.requested.contains(setting)) return false;
+  }
   return run.rules.sha256 == plan.rules.sha256 && run.rules.tier == plan.tier_name &&
          run.rules.scenario == plan.scenario->info().name &&
          holds(choices.threads, chosen.threads) && holds(choices.batch_sizes, chosen.batch_size) &&

@@ -12,6 +12,12 @@ void add_once(std::vector<Value>& list, const Value& value) {
   if (std::find(list.begin(), list.end(), value) == list.end()) list.push_back(value);
 }
 
+bool holds_precision(const std::vector<Constraint>& constraints) {
+  return std::any_of(constraints.begin(), constraints.end(), [](const Constraint& constraint) {
+    return constraint.path == "/settings/effective/precision";
+  });
+}
+
 }  // namespace
 
 SetUpChoices set_up_choices(const RunPlan& plan) {
@@ -31,8 +37,10 @@ SetUpChoices set_up_choices(const RunPlan& plan) {
   if (plan.tier.any_batch_size && plan.asked("batch_size").is_null()) {
     for (std::int64_t size = 1; size <= largest; size *= 4) add_once(choices.batch_sizes, size);
   }
-  // What is lost by fewer bits shows in the quality.
-  if (plan.rules.quality && plan.asked("precision").is_null()) {
+  // What is lost by fewer bits shows in the quality. Rules that say what it has to be leave no
+  // choice.
+  if (plan.rules.quality && plan.asked("precision").is_null() &&
+      !holds_precision(plan.rules.closed) && !holds_precision(plan.rules.valid)) {
     const auto offered = plan.workload->info.offers.find("precision");
     if (offered != plan.workload->info.offers.end()) {
       for (const std::string& precision : offered->second) add_once(choices.precisions, precision);

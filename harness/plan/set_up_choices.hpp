@@ -30,7 +30,8 @@ struct SetUpChoices {
 /// Where the tier of a scenario has `search_seconds`: all numbers of threads from every usable CPU
 /// down by halves, unless threads were asked for; for scenarios with `largest_batch` the powers of
 /// four up to it, unless a batch size was asked for or another one would be a departure; where the
-/// run is held to a quality, all precisions that the workload offers, unless one was asked for.
+/// run is held to a quality, all precisions that the workload offers, unless one was asked for or
+/// the rules have a word on it.
 SetUpChoices set_up_choices(const RunPlan& plan);
 
 }  // namespace harness

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "harness/stats/stats.hpp"
 
@@ -94,14 +95,13 @@ Slowdowns slowdowns(const StepModel& model, const Scaling& scaling,
   Slowdowns found{std::vector<double>(rounds.size(), 1), ""};
   if (scaling.by_replays) {
     const bool unchanged = model.yardsticks.empty();
-    for (std::size_t i = 0; i < rounds.size(); ++i) {
+    std::vector<double> slowdowns;
+    for (const ProjectionRound& round : rounds) {
       const auto slowdown = slowdown_of(unchanged ? model.tasks : model.yardsticks,
-                                        unchanged ? rounds[i].seconds : rounds[i].yardsticks);
-      if (!slowdown) return found;
-      found.rounds[i] = *slowdown;
+                                        unchanged ? round.seconds : round.yardsticks);
+      if (slowdown) slowdowns.push_back(*slowdown);
     }
-    found.source = "replays";
-    return found;
+    if (slowdowns.size() == rounds.size()) return {std::move(slowdowns), "replays"};
   }
   std::vector<double> samples;
   for (const ProjectionRound& round : rounds) {

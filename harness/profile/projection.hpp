@@ -80,9 +80,10 @@ struct Projection {
 
 /// How work outside of primitives is scaled.
 struct Scaling {
-  /// The profile is of this machine and thread count, so the replays give the scale.
+  /// The profile is of this machine and thread count, so the replays give the scale. Where none of
+  /// them ran, copy bandwidth does.
   bool by_replays = false;
-  /// B/s beside the profile. Empty: unknown, and a profile of another machine is not scaled.
+  /// B/s beside the profile. Empty: unknown, and what has no replays is not scaled.
   std::optional<double> recorded_bandwidth{};
 };
 

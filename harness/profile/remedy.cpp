@@ -29,7 +29,7 @@ double PricedStep::fault_cost(const OperatorRow& row) const {
 double PricedStep::gap(const OperatorRow& row) const {
   const double whole = std::max(row.gap_seconds(), 0.0) * unrecorded;
   if (!without_faults || whole <= 0) return whole;
-  if (!tables.system) return gap_without_faults(row, bandwidth, fault_seconds);
+  if (!tables.system) return unrecorded * gap_without_faults(row, bandwidth, fault_seconds);
   // Faults fall evenly on primitives and what is around them; bytes have to move in any case.
   const double moving = bandwidth > 0 ? std::min(row.bytes / bandwidth, whole) : 0;
   return std::max(whole * (1 - fault_cost(row) / row.self_seconds), moving);

@@ -43,22 +43,26 @@ std::vector<ReplayTask> products(const ProfileTables& tables) {
   return tasks;
 }
 
-/// These are operators, and no primitives: none of it is saved in primitives.
+/// These are operators, and no primitives: recording cost them something, and none of it is saved
+/// in primitives.
 std::optional<Advice> replayed(const PricedStep& step) {
-  std::optional<Advice> advice = gain_of_replays(step, "products");
+  PricedStep plain = step;
+  if (plain.recorded) *plain.recorded *= step.unrecorded;
+  std::optional<Advice> advice = gain_of_replays(plain, "products");
   if (advice) advice->primitive_seconds = 0;
   return advice;
 }
 
 /// All that stands between products and attention, but for the norms, which stay.
 std::optional<Advice> around(const PricedStep& step) {
-  double seconds = 0, calls = 0;
+  double seconds = 0, primitives = 0, calls = 0;
   for (const OperatorRow& row : step.tables.operators) {
     if (row.phase != "forward" || row.kernel || !row.name.starts_with("aten::")) continue;
     const bool stays = row.name == kProduct || row.name == "aten::native_layer_norm" ||
                        row.name.find("attention") != std::string::npos;
     if (stays) continue;
     seconds += step.gap(row) + row.primitive_seconds;
+    primitives += row.primitive_seconds;
     calls += row.calls;
   }
   if (seconds <= 0) return std::nullopt;
@@ -66,7 +70,8 @@ std::optional<Advice> around(const PricedStep& step) {
                 .finding = fmt::format("{} in {} a step", format_quantity(seconds, "s"),
                                        format_count(std::llround(calls), "operator")),
                 .basis = "their time: bias, GELU and sums fit into the products' own pass",
-                .expected_seconds = seconds};
+                .expected_seconds = seconds,
+                .primitive_seconds = primitives};
 }
 
 const AdvisedChange kChange = {"encoder", "custom"};

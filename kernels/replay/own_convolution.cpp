@@ -89,6 +89,8 @@ const ConvolutionKernelInfo* own_kernel(const std::string& implementation,
   for (const ConvolutionKernelInfo* info : convolution_kernels()) {
     if (info->name == name && info->computes(shape, pass)) return info;
   }
+  // A layer of a chain that nothing computes by itself: in bf16, or a product with gathered rows.
+  if (name == "product" || name == "depthwise") return nullptr;
   const std::string chosen = tuned_kernel(shape, pass);
   return chosen == "onednn" || chosen == "libtorch" ? nullptr : &convolution_kernel(chosen);
 }

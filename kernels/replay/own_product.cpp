@@ -1,6 +1,7 @@
 // The products of kernels/products/, run again.
 #include <hwy/aligned_allocator.h>
 
+#include <algorithm>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -66,6 +67,9 @@ class OwnProductReplay final : public Replay {
 }  // namespace
 
 std::unique_ptr<Replay> make_own_product_replay(const PrimitiveForm& form, ReplayMemory& memory) {
+  if (form.tensors.count("src") == 0 || form.tensors.count("wei") == 0) {
+    throw std::invalid_argument("a product without operands");
+  }
   const TensorForm& src = form.tensors.at("src");
   const TensorForm& wei = form.tensors.at("wei");
   const bool narrow = src.type == "bf16";

@@ -29,14 +29,13 @@ class StubQueries : public Workload, public Steps, public Answers {
       if (std::find(loaded_.begin(), loaded_.end(), sample) == loaded_.end()) {
         throw std::logic_error("a sample that was not loaded was asked for");
       }
-      const bool wrong = sample < number("wrong");
+      const bool wrong = sample < number(narrow() ? "narrow-wrong" : "wrong");
       rows.push_back(static_cast<float>(sample) + (wrong ? 0.5F : 0.0F));
       rows.push_back(number("fickle") != 0 ? static_cast<float>(answered_) : 1);
     }
     if (answered_ >= number("breaks-after")) throw std::runtime_error("the stub broke");
     answered_ += std::ssize(samples);
-    const auto one = std::chrono::microseconds(
-        number(context_->precision == "bf16" ? "narrow-query-us" : "query-us"));
+    const auto one = std::chrono::microseconds(number(narrow() ? "narrow-query-us" : "query-us"));
     std::this_thread::sleep_for(
         (one * samples.size() + std::chrono::microseconds(number("overhead-us"))) * slowness());
     return rows;
@@ -69,6 +68,7 @@ class StubQueries : public Workload, public Steps, public Answers {
     const char* times = std::getenv("STUB_QUERIES_TIMES");
     return times == nullptr ? 1 : std::stoll(times);
   }
+  bool narrow() const { return context_->precision == "bf16"; }
   std::int64_t number(const char* setting) const {
     return std::stoll(context_->settings.at(setting));
   }
@@ -87,6 +87,7 @@ WorkloadInfo info() {
                        {"narrow-query-us", "200", "the same in bf16"},
                        {"overhead-us", "0", "that a query takes beside, microseconds"},
                        {"wrong", "0", "samples with a wrong answer"},
+                       {"narrow-wrong", "0", "the same in bf16"},
                        {"fickle", "0", "1: answers differ from one time to the next"},
                        {"breaks-after", "1000000000", "answers"}}};
 }

@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tests/support/profiled_step.hpp"
 
@@ -181,7 +182,9 @@ TEST_CASE("an encoder is worth what stands around its products, and their replay
   made.operators[0].shapes = "f32[1152] f32[108,384] f32[384,1152]";
   AdviceFacts known = facts_with("encoder");
   // GELU and the copy; norms and attention stay.
-  CHECK(expected_gain(advise(made, known), "operators around products") == Approx(1.5));
+  const std::vector<Advice> around = advise(made, known);
+  CHECK(expected_gain(around, "operators around products") == Approx(1.5));
+  CHECK(find_advice(around, "operators around products")->primitive_seconds == Approx(0.75));
   OfferedRemedy& offered = replayed(known, made);
   const auto tasks = offered.remedy.replays(made);
   REQUIRE(tasks.size() == 1);
@@ -192,6 +195,8 @@ TEST_CASE("an encoder is worth what stands around its products, and their replay
   offered.recorded_seconds = 6;
   offered.replayed_seconds = 4;
   CHECK(expected_gain(advise(made, known), "products") == Approx(2));
+  known.step_seconds = 8;  // recording cost 2 of the 9.25 s outside of primitives
+  CHECK(expected_gain(advise(made, known), "products") == Approx(6 * 7.25 / 9.25 - 4));
   // What no product can be read from is left alone.
   for (const char* shapes : {"", "f32[8]", "f32[8] f32[2,3,4] f32[4,8]", "f32[8] f32 f32[4,8]"}) {
     made.operators[0].shapes = shapes;
@@ -202,6 +207,10 @@ TEST_CASE("an encoder is worth what stands around its products, and their replay
 TEST_CASE("what recording cost is no gain", "[advice]") {
   AdviceFacts known = facts_with("conv-chain");
   known.step_seconds = 8;  // a recorded step took 2 s longer, all in the 4 s outside of primitives
-  CHECK(expected_gain(advise(ten_second_step(), known), "operators around convolutions") ==
-        Approx(0.375));
+  ProfileTables made = ten_second_step();
+  CHECK(expected_gain(advise(made, known), "operators around convolutions") == Approx(0.375));
+  made.operators.push_back(operator_row("forward", "", "aten::addmm", 0.0));
+  made.operators.push_back(operator_row("forward", "", "aten::softmax", 0.0));
+  CHECK_THAT(find_advice(advise(made, known), "operators around convolutions")->finding,
+             Catch::Contains("in 3 operators"));
 }

@@ -201,6 +201,12 @@ TEST_CASE("what cannot be replayed is scaled like the rest", "[projection]") {
   CHECK(none.scaled_by.empty());
   CHECK(none.projected.center == Approx(10));
   CHECK(none.explained == 0);
+  // Copy bandwidth does, where it stands beside the profile.
+  ProjectionRound round = round_of({std::nullopt, std::nullopt}, 5e9);
+  const Projection copied =
+      project(model, {.by_replays = true, .recorded_bandwidth = 10e9}, {round});
+  CHECK(copied.scaled_by == "copy bandwidth");
+  CHECK(copied.projected.center == Approx(20));
 }
 
 TEST_CASE("rounds give an interval", "[projection]") {

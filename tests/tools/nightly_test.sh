@@ -14,6 +14,7 @@ printf 'build/\nruns/\n' >.gitignore
 # "Builds" a program that ends with what is asked for, workload by workload: VERDICT_focal_loss=4.
 cat >quickstart <<'END'
 #!/usr/bin/env bash
+[[ "$1" != assets ]] || { touch "$(dirname "$0")/build/assets"; exit; }
 [[ ! -e "$(dirname "$0")/broken" ]] || exit 1
 [[ "$(git -C "$(dirname "$0")" log --format=%s -n 1)" != "${DOES_NOT_BUILD:-}" ]] || exit 1
 mkdir -p "$(dirname "$0")/build/release"
@@ -25,6 +26,7 @@ cat >program <<'END'
 workload="$(grep -oE 'workload [a-z-]+' <<<"$*" | head -n 1 | cut -d ' ' -f 2)"
 if [[ "$*" == *"harness' suite"* ]]; then
   workload=suite
+  [[ -n "${HARNESS_ASSETS:-}" ]] || exit 1
   [[ "$*" != *--anchor* ]] || exit 1
 fi
 variable="VERDICT_${workload//-/_}"
@@ -84,6 +86,7 @@ expect 'an anchor that no longer builds costs no verdict' 0 'the anchor '"$(shor
   env DOES_NOT_BUILD=first "${nightly[@]}" --anchor "$(short first)"
 expect 'and a regression is found all the same' 4 'exit code 4' \
   env DOES_NOT_BUILD=first VERDICT_focal_loss=4 "${nightly[@]}" --anchor "$(short first)"
+[[ ! -e build/assets ]] || { echo 'FAILED assets were got for workloads without any' && failed=1; }
 expect 'a suite, which has no anchor' 4 '2 of 2 gates ran' env VERDICT_suite=4 \
   .ci/nightly --workloads 'null suite' --anchor "$(short first)"
 expect 'a baseline that does not build' 1 'does not build' \

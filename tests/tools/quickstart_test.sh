@@ -208,6 +208,7 @@ expect 'and it is said' err 'HARNESS_LOADGEN=DIR'
 : >"$state/calls"
 run -- run --workload null
 expect 'are not asked for again within the hour' no_calls 'get_loadgen.py'
+expect 'and how to try at once is said' last_line 'loadgen.missed'
 touch -d '61 minutes ago' "$project/.venv/loadgen.missed"
 run -- run --workload null
 expect 'but later' calls 'get_loadgen.py'

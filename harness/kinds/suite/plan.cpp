@@ -122,12 +122,18 @@ void choose_settings(const SuiteRequest& request, const std::vector<std::string>
 }
 
 /// Before anything is measured.
-void refuse_departures(const SuiteRequest& request) {
+void refuse_departures(const SuiteRequest& request, const SuitePlan& plan) {
   if (request.common.settings.value("division", "") != "closed") return;
-  const char* const part = !request.tasks.empty()       ? "--tasks"
-                           : !request.scenarios.empty() ? "--scenarios"
-                           : !request.rules.empty()     ? "--rules"
-                                                        : nullptr;
+  const auto departs = [&](const char* setting) {
+    const Rules rules = plan.rules.as_rules(plan.tier);
+    return std::any_of(rules.closed.begin(), rules.closed.end(), [&](const Constraint& constraint) {
+      return constraint.rule == setting && constraint.value != plan.settings.effective[setting];
+    });
+  };
+  const char* const part = departs("tasks")         ? "--tasks"
+                           : departs("scenarios")   ? "--scenarios"
+                           : !request.rules.empty() ? "--rules"
+                                                    : nullptr;
   if (part == nullptr) return;
   throw Error("--division closed", fmt::format("{} departs from the rules of the suite", part),
               fmt::format("leave {} out, or use --division open", part));
@@ -158,7 +164,6 @@ const SuiteTaskRule& task_named(const std::string& name, const SuiteRules& rules
 }  // namespace
 
 SuitePlan make_suite_plan(const SuiteRequest& request, const std::filesystem::path& home) {
-  refuse_departures(request);
   SuitePlan plan;
   plan.rules = rules_for(request, home);
   plan.tier = request.common.settings.value("tier", plan.rules.default_tier);
@@ -169,13 +174,14 @@ SuitePlan make_suite_plan(const SuiteRequest& request, const std::filesystem::pa
       request.scenarios.empty()
           ? tier.scenarios
           : chosen("scenarios", request.scenarios, known_scenarios(plan.rules));
+  choose_settings(request, tasks, scenarios, plan);
+  refuse_departures(request, plan);
   for (const std::string& name : tasks) {
     for (const std::string& scenario : scenarios) {
       plan.runs.push_back(
           plan_run(task_named(name, plan.rules), scenario, request, plan.tier, home));
     }
   }
-  choose_settings(request, tasks, scenarios, plan);
   refuse_named(request, plan);
   return plan;
 }
