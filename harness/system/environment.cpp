@@ -24,7 +24,7 @@ constexpr std::size_t kMaxCpus = 8192;
 
 // Readings of what is runnable, and the time between two of them.
 constexpr int kReadings = 5;
-constexpr std::chrono::milliseconds kBetweenReadings{20};
+constexpr std::chrono::milliseconds kBetweenReadings{5};
 
 std::optional<long long> runnable_in(const Reading& loadavg) {
   if (!loadavg.text) return std::nullopt;

@@ -95,6 +95,8 @@ TEST_CASE("a run by LoadGen holds what LoadGen's own log says", "[queries]") {
   CHECK(result.at("/workload/scenario"_json_pointer) == one.scenario);
   CHECK(result.at("/quality/value"_json_pointer) == 1.0);
   CHECK(result.at("/metrics/0/tag"_json_pointer) == one.metric);
+  CHECK((outcome.out.find(" queries of 2 in ") != std::string::npos) ==
+        (std::string(one.scenario) == "multi-stream"));
   for (const json& file : report.at("files")) {
     CHECK(sha256_of_file(folder.path() / file.at("file").get<std::string>()) ==
           file.at("sha256").get<std::string>());

@@ -31,6 +31,18 @@ std::string searched_text(const LoadGenReport& report) {
                      format_count(std::ssize(report.search), "trial"));
 }
 
+/// "1024 queries of 8"; of the other scenarios a query is a sample.
+std::string queries_text(const Result& result) {
+  const LoadGenReport& report = *result.loadgen;
+  if (result.rules.scenario == "offline") return format_count(report.queries, "sample");
+  std::string text = fmt::format("{} queries", report.queries);
+  const auto size = report.requested.find("multi_stream_samples_per_query");
+  if (result.rules.scenario == "multi-stream" && size != report.requested.end()) {
+    text += fmt::format(" of {}", printable(size->dump(), 16));
+  }
+  return text;
+}
+
 std::string set_up_text(const SetUpTrials& set_up) {
   const SetUpTrial& best = best_set_up(set_up.trials);
   const SetUpTrial& usual = set_up.trials.front();
@@ -58,9 +70,7 @@ std::string loadgen_text(const Result& result) {
                        report.figure.value > 0
                            ? format_quantity(report.figure.value, printable(report.figure.unit, 16))
                            : "none",
-                       report.valid ? "valid" : "INVALID",
-                       offline ? format_count(report.queries, "sample")
-                               : fmt::format("{} queries", report.queries),
+                       report.valid ? "valid" : "INVALID", queries_text(result),
                        format_quantity(report.seconds, "s"), searched_text(report)),
            kColumns, 45) +
       "\n";
