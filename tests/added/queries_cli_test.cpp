@@ -1,6 +1,7 @@
 // LoadGen's scenarios from the command line to the file, over a workload that sleeps.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdint>
 #include <filesystem>
@@ -162,7 +163,9 @@ TEST_CASE("kill -9 loses no latency that was written", "[queries]") {
   wait_for_line(folder.path(), ".jsonl", "\"step\":60,");
   process.signal(SIGKILL);
   CHECK(process.wait().code == 128 + SIGKILL);
-  CHECK(lines_of(only_file(folder.path(), ".jsonl")).size() > 50);
+  // The last line may have been cut.
+  const std::string written = read_file(only_file(folder.path(), ".jsonl"), 1 << 26);
+  CHECK(std::count(written.begin(), written.end(), '\n') > 50);
   CHECK(files_ending(folder.path(), ".json").empty());
 }
 
