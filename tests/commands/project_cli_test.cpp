@@ -62,6 +62,7 @@ TEST_CASE("project tells what a step costs, and how far that is off", "[projecti
   CHECK(parts == Approx(projected).epsilon(0.05));
   CHECK(replayed > 0);
   CHECK(report["explained"].get<double>() == Approx(replayed / projected).epsilon(0.05));
+  CHECK(report["explained"].get<double>() <= 1);
   REQUIRE(report["problem_files"].size() == 1);
   const std::string problems = read_file(report["problem_files"][0].get<std::string>(), 1 << 20);
   CHECK_THAT(problems, Catch::Contains("--reset --sdt=f32"));

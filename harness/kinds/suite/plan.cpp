@@ -124,17 +124,11 @@ void choose_settings(const SuiteRequest& request, const std::vector<std::string>
 /// Before anything is measured.
 void refuse_departures(const SuiteRequest& request, const SuitePlan& plan) {
   if (request.common.settings.value("division", "") != "closed") return;
-  const auto departs = [&](const char* setting) {
-    const Rules rules = plan.rules.as_rules(plan.tier);
-    return std::any_of(rules.closed.begin(), rules.closed.end(), [&](const Constraint& constraint) {
-      return constraint.rule == setting && constraint.value != plan.settings.effective[setting];
-    });
-  };
-  const char* const part = departs("tasks")         ? "--tasks"
-                           : departs("scenarios")   ? "--scenarios"
-                           : !request.rules.empty() ? "--rules"
-                                                    : nullptr;
-  if (part == nullptr) return;
+  std::string part = request.rules.empty() ? "" : "--rules";
+  for (const Constraint& one : plan.rules.as_rules(plan.tier).closed) {
+    if (one.value != plan.settings.effective[one.rule]) part = "--" + one.rule;
+  }
+  if (part.empty()) return;
   throw Error("--division closed", fmt::format("{} departs from the rules of the suite", part),
               fmt::format("leave {} out, or use --division open", part));
 }
