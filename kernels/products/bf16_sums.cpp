@@ -6,6 +6,8 @@
 
 #include <cstring>
 
+#include "kernels/products/row_pointers.hpp"
+
 namespace harness::kernels::products {
 
 #if defined(__x86_64__)
@@ -21,8 +23,9 @@ HARNESS_BF16 void sums_of(const Bf16Sums& task, float* sums) {
 #pragma GCC unroll 2
     for (int v = 0; v < kV; ++v) sum[r][v] = _mm512_setzero_ps();
   }
-  const Bf16* from = task.from;
+  RowPointers<kR, Bf16> rows(task.from, task.from_row);
   const Bf16* panel = task.panel;
+  const char* ahead = task.ahead.from;
   for (std::int64_t pair = 0; pair < task.pairs; ++pair) {
     __m512i weights[kV];
 #pragma GCC unroll 2
@@ -30,7 +33,7 @@ HARNESS_BF16 void sums_of(const Bf16Sums& task, float* sums) {
 #pragma GCC unroll 16
     for (int r = 0; r < kR; ++r) {
       int both = 0;
-      std::memcpy(&both, from + r * task.from_row, sizeof both);
+      std::memcpy(&both, rows.of(r), sizeof both);
       const __m512i value = _mm512_set1_epi32(both);
 #pragma GCC unroll 2
       for (int v = 0; v < kV; ++v) {
@@ -38,8 +41,10 @@ HARNESS_BF16 void sums_of(const Bf16Sums& task, float* sums) {
                                      reinterpret_cast<__m512bh>(weights[v]));
       }
     }
-    from += 2;
+    rows.advance(2);
     panel += 2 * kV * kBf16Columns;
+    __builtin_prefetch(ahead, 0, 2);
+    ahead += task.ahead.step;
   }
 #pragma GCC unroll 16
   for (int r = 0; r < kR; ++r) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "kernels/products/products.hpp"
+#include "kernels/products/products_simd.hpp"
 
 namespace harness::kernels::products {
 
@@ -18,6 +19,7 @@ struct Bf16Sums {
   std::int64_t from_row = 0;
   const Bf16* panel = nullptr;  ///< [pair][column][2], aligned to 64 bytes
   int vectors = 1;              ///< of columns: 1 or kBf16Panels
+  Ahead ahead{};                ///< at each pair
 };
 
 bool has_bf16_sums();

@@ -51,6 +51,19 @@ void pack(const ProductWeights& weights, T* packed, const Convert& convert) {
   }
 }
 
+/// What block number `block` of `blocks` fetches of the panel that begins with that column.
+products::Ahead ahead_of(const Product& product, const products::Cut& cut, Int column, Int block,
+                         Int blocks) {
+  const bool narrow = product.narrow_packed != nullptr;
+  const Int steps = narrow ? product.depth / 2 : product.depth;
+  const auto panel_bytes = cut.panel * static_cast<Int>(sizeof(float));  // of one step, in both
+  const void* const panel =
+      narrow ? static_cast<const void*>(product.narrow_packed + column * product.depth)
+             : product.packed + column * product.depth;
+  const Int step = panel_bytes / blocks;
+  return {static_cast<const char*>(panel) + block * steps * step, step};
+}
+
 }  // namespace
 
 std::size_t packed_product_floats(Int depth, Int columns) {
@@ -76,14 +89,19 @@ void pack_narrow_product(const ProductWeights& weights, Bf16* packed) {
 void multiply_part(const Product& product, Int part, Int parts) {
   if (product.rows <= 0 || product.columns <= 0) return;
   const products::Cut& cut = products::cut();
-  const auto compute = product.narrow_packed != nullptr ? cut.multiply_narrow : cut.multiply;
+  const bool narrow = product.narrow_packed != nullptr;
+  const auto compute = narrow ? cut.multiply_narrow : cut.multiply;
   const Int blocks = divide_up(product.rows, cut.rows);
   const Int rows = divide_up(product.rows, blocks);  // as equal as can be
   const Int tasks = blocks * divide_up(product.columns, cut.panel);
-  for (Int task = tasks * part / parts; task < tasks * (part + 1) / parts; ++task) {
+  const Int end = tasks * (part + 1) / parts;
+  for (Int task = tasks * part / parts; task < end; ++task) {
     const Int row = task % blocks * rows;
     if (row >= product.rows) continue;
-    compute(product, row, std::min(rows, product.rows - row), task / blocks * cut.panel);
+    const Int column = task / blocks * cut.panel;
+    const bool goes_on = (task / blocks + 1) * blocks < end;
+    compute(product, row, std::min(rows, product.rows - row), column,
+            ahead_of(product, cut, goes_on ? column + cut.panel : column, task % blocks, blocks));
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/products/bf16_sums.hpp"
+#include "kernels/products/row_pointers.hpp"
 
 // Vectors are kept in arrays, which those of no fixed size (SVE) cannot be; NEON runs there.
 #define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
@@ -138,8 +139,9 @@ HWY_INLINE void finish(const Product& product, Int row, Int column, const V (&su
   }
 }
 
+/// Loads sums that lie in memory, adds the bias, and finishes them.
 template <int kR, int kV>
-HWY_INLINE void multiply_block(const Product& product, Int row, Int column, const float* panel) {
+void finish_rows(const Product& product, Int row, Int column, const float* sums) {
   const D d;
   V sum[kR][kV];
 #pragma GCC unroll 2
@@ -148,67 +150,90 @@ HWY_INLINE void multiply_block(const Product& product, Int row, Int column, cons
     const V bias = product.bias != nullptr
                        ? load_some(product.bias + first, product.columns - first)
                        : hn::Zero(d);
+#pragma GCC unroll 4
+    for (int r = 0; r < kR; ++r) {
+      sum[r][v] = hn::Add(hn::Load(d, sums + (r * kV + v) * kLanes), bias);
+    }
+  }
+  finish<kR, kV>(product, row, column, sum);
+}
+
+/// Of all rows of a block, some at once: one row's steps would wait for each other.
+template <int kV>
+void finish_block(const Product& product, Int row, Int count, Int column, const float* sums) {
+  constexpr int kAtOnce = 4;
+  Int r = 0;
+  for (; r + kAtOnce <= count; r += kAtOnce) {
+    finish_rows<kAtOnce, kV>(product, row + r, column, sums + r * kV * kLanes);
+  }
+  for (; r < count; ++r) finish_rows<1, kV>(product, row + r, column, sums + r * kV * kLanes);
+}
+
+/// To sums[row][column], dense. A function of its own that does nothing else: beside what follows a
+/// product the compiler keeps some of the sums in memory.
+template <int kR, int kV>
+HWY_NOINLINE void sums_of(const Product& product, Int row, const float* panel, Ahead ahead,
+                          float* sums) {
+  const D d;
+  V sum[kR][kV];
 #pragma GCC unroll 16
-    for (int r = 0; r < kR; ++r) sum[r][v] = bias;
+  for (int r = 0; r < kR; ++r) {
+#pragma GCC unroll 2
+    for (int v = 0; v < kV; ++v) sum[r][v] = hn::Zero(d);
   }
   const Int deep = product.depth / product.lines;
   for (Int line = 0; line < product.lines; ++line) {
-    const float* a = product.from + row * product.from_row + line * product.from_line;
+    RowPointers<kR, float> rows(product.from + row * product.from_row + line * product.from_line,
+                                product.from_row);
     for (Int k = 0; k < deep; ++k) {
       V weights[kV];
 #pragma GCC unroll 2
       for (int v = 0; v < kV; ++v) weights[v] = hn::Load(d, panel + v * kLanes);
 #pragma GCC unroll 16
       for (int r = 0; r < kR; ++r) {
-        const V value = hn::Set(d, a[r * product.from_row]);
+        const V value = hn::Set(d, *rows.of(r));
 #pragma GCC unroll 2
         for (int v = 0; v < kV; ++v) sum[r][v] = hn::MulAdd(value, weights[v], sum[r][v]);
       }
-      ++a;
+      rows.advance(1);
       panel += kV * kLanes;
+      __builtin_prefetch(ahead.from, 0, 2);
+      ahead.from += ahead.step;
     }
   }
-  finish(product, row, column, sum);
-}
-
-/// Calls multiply_block for `count` of 1 to kR.
-template <int kR, int kV>
-void multiply_rows(const Product& product, Int row, Int count, Int column, const float* panel) {
-  if constexpr (kR > 0) {
-    if (count < kR) return multiply_rows<kR - 1, kV>(product, row, count, column, panel);
-    multiply_block<kR, kV>(product, row, column, panel);
+#pragma GCC unroll 16
+  for (int r = 0; r < kR; ++r) {
+#pragma GCC unroll 2
+    for (int v = 0; v < kV; ++v) hn::Store(sum[r][v], d, sums + (r * kV + v) * kLanes);
   }
 }
 
-void multiply_panel(const Product& product, Int row, Int count, Int column) {
+/// Calls sums_of for `count` of 1 to kR.
+template <int kR, int kV>
+void sums_of_rows(const Product& product, Int row, Int count, const float* panel, Ahead ahead,
+                  float* sums) {
+  if constexpr (kR > 0) {
+    if (count < kR) return sums_of_rows<kR - 1, kV>(product, row, count, panel, ahead, sums);
+    sums_of<kR, kV>(product, row, panel, ahead, sums);
+  }
+}
+
+void multiply_panel(const Product& product, Int row, Int count, Int column, Ahead ahead) {
+  HWY_ALIGN float sums[kRows * kVectors * kLanes];
   const float* const panel = product.packed + column * product.depth;
   if (product.columns - column > kLanes) {
-    multiply_rows<kRows, kVectors>(product, row, count, column, panel);
+    sums_of_rows<kRows, kVectors>(product, row, count, panel, ahead, sums);
+    finish_block<kVectors>(product, row, count, column, sums);
   } else {
-    multiply_rows<kRows, 1>(product, row, count, column, panel);
+    sums_of_rows<kRows, 1>(product, row, count, panel, ahead, sums);
+    finish_block<1>(product, row, count, column, sums);
   }
 }
 
 #if HWY_ARCH_X86_64 && HWY_TARGET <= HWY_AVX3
 static_assert(kLanes == kBf16Columns && kVectors == kBf16Panels && kRows == kBf16Rows);
 
-template <int kV>
-void finish_row(const Product& product, Int row, Int column, const float* sums) {
-  const D d;
-  V sum[1][kV];
-#pragma GCC unroll 2
-  for (int v = 0; v < kV; ++v) {
-    const Int first = column + v * kLanes;
-    sum[0][v] = hn::Load(d, sums + v * kLanes);
-    if (product.bias != nullptr) {
-      const V bias = load_some(product.bias + first, product.columns - first);
-      sum[0][v] = hn::Add(sum[0][v], bias);
-    }
-  }
-  finish<1, kV>(product, row, column, sum);
-}
-
-void multiply_narrow_panel(const Product& product, Int row, Int count, Int column) {
+void multiply_narrow_panel(const Product& product, Int row, Int count, Int column, Ahead ahead) {
   HWY_ALIGN float sums[kRows * kVectors * kLanes];
   const int vectors = product.columns - column > kLanes ? 2 : 1;
   bf16_sums({.rows = count,
@@ -216,12 +241,11 @@ void multiply_narrow_panel(const Product& product, Int row, Int count, Int colum
              .from = product.narrow_from + row * product.from_row,
              .from_row = product.from_row,
              .panel = product.narrow_packed + column * product.depth,
-             .vectors = vectors},
+             .vectors = vectors,
+             .ahead = ahead},
             sums);
-  const auto finished = vectors == 2 ? finish_row<2> : finish_row<1>;
-  for (Int r = 0; r < count; ++r) {
-    finished(product, row + r, column, sums + r * vectors * kLanes);
-  }
+  const auto finished = vectors == 2 ? finish_block<2> : finish_block<1>;
+  finished(product, row, count, column, sums);
 }
 #else
 constexpr auto multiply_narrow_panel = nullptr;
