@@ -34,10 +34,12 @@ class StubQueries : public Workload, public Steps, public Answers {
       rows.push_back(number("fickle") != 0 ? static_cast<float>(answered_) : 1);
     }
     if (answered_ >= number("breaks-after")) throw std::runtime_error("the stub broke");
+    const int warming = answered_ < number("slow-first") ? 4 : 1;
     answered_ += std::ssize(samples);
     const auto one = std::chrono::microseconds(number(narrow() ? "narrow-query-us" : "query-us"));
     std::this_thread::sleep_for(
-        (one * samples.size() + std::chrono::microseconds(number("overhead-us"))) * slowness());
+        (one * samples.size() + std::chrono::microseconds(number("overhead-us"))) * slowness() *
+        warming);
     return rows;
   }
   Quality score_answers(const std::vector<float>& rows) const override {
@@ -89,6 +91,7 @@ WorkloadInfo info() {
                        {"wrong", "0", "samples with a wrong answer"},
                        {"narrow-wrong", "0", "the same in bf16"},
                        {"fickle", "0", "1: answers differ from one time to the next"},
+                       {"slow-first", "0", "answers that take four times as long"},
                        {"breaks-after", "1000000000", "answers"}}};
 }
 

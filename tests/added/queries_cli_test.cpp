@@ -134,6 +134,25 @@ TEST_CASE("a test that LoadGen calls invalid is invalid, with its reasons", "[qu
   CHECK(result.at("/status/state"_json_pointer) == "invalid");
 }
 
+TEST_CASE("a test that ends too early, since the warm-up was slow, is repeated with more queries",
+          "[queries]") {
+  if (without_loadgen()) return;
+  const TemporaryFolder folder;
+  // The eight batches of the warm-up.
+  const Outcome outcome = run_added(command(
+      "offline", folder.path(),
+      {"--set", "query-us=2000", "--set", "slow-first=64", "--threads", "1", "--batch-size", "8"}));
+  INFO(outcome.err << outcome.out);
+  CHECK(outcome.code == 0);
+  CHECK_THAT(outcome.err, Catch::Contains("again with more of them"));
+  CHECK(result_in(folder.path()).at("/loadgen/validity"_json_pointer) == "valid");
+  // What does not count is in the samples' file, and nowhere else.
+  const auto lines = lines_of(only_file(folder.path(), ".jsonl"));
+  CHECK(std::count_if(lines.begin(), lines.end(),
+                      [](const json& line) { return line.value("event", "") == "dropped"; }) == 1);
+  CHECK(run_harness({"validate", folder.path().string()}).code == 0);
+}
+
 TEST_CASE("Ctrl-C leaves an aborted result with the latencies so far", "[queries]") {
   if (without_loadgen()) return;
   const std::string scenario = GENERATE("single-stream", "multi-stream", "server", "offline");

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <filesystem>
 #include <numeric>
@@ -20,6 +19,7 @@
 #include "harness/scenario/loadgen/latencies.hpp"
 #include "harness/scenario/loadgen/log_reader.hpp"
 #include "harness/scenario/loadgen/rate_search.hpp"
+#include "harness/scenario/loadgen/what_failed.hpp"
 
 namespace harness::loadgen {
 namespace {
@@ -30,9 +30,6 @@ namespace fs = std::filesystem;
 // for 1.1 times. What gets faster than that runs out of them, so it is told less.
 constexpr double kOptimism = 0.5;
 constexpr double kOptimismOffline = 0.75;
-// By how much both clocks may differ over a test: slewing is allowed 0.05 %.
-constexpr double kClockGrain = 2e-3;
-constexpr double kClockDrift = 1e-3;
 // A server that has more unanswered queries than come in this time will not catch up.
 constexpr double kMostWaitingSeconds = 20;
 // Of what one query after another gives: the rate of a server's test of accuracy, at least.
@@ -95,7 +92,7 @@ class QueryLoop : public SystemUnderTest {
     load(first_samples());
     begin_ = session_.now();
     warm_up();
-    plan_.expected_seconds = (offline_ ? kOptimismOffline : kOptimism) * usual_seconds_;
+    plan_.expected_seconds = optimism() * usual_seconds_;
     if (info_.name == "server") choose_rate();
     time_queries();
     if (options_.evaluate && record_.stop == StopReason::kCompleted) evaluate();
@@ -199,49 +196,62 @@ class QueryLoop : public SystemUnderTest {
                 "give a higher rate");
   }
 
-  /// At the percentile that counts, seconds; 0 where the log has none.
-  static double latency_of(const TestLog& log, const TestPlan& plan) {
-    const std::string at = fmt::format("result_{:.2f}_percentile_latency_ns", plan.percentile);
-    return log.number(at).value_or(0) * 1e-9;
-  }
-
   static void limit_waiting(TestPlan& plan) {
     plan.most_waiting = static_cast<std::int64_t>(plan.rate * kMostWaitingSeconds) + 64;
   }
 
-  /// A server's rate that held for a probe may be too high for a whole test: then it is lowered.
+  /// The whole test; again where what was told of the machine beforehand turns out to be wrong.
   void time_queries() {
-    // First a little less, then ever more: what fails again and again is on a machine that others
-    // use.
-    constexpr std::array kLess = {0.95, 0.95, 0.9, 0.8, 0.6, 0.4};
     for (std::size_t attempt = 0;; ++attempt) {
       if (info_.name == "server") limit_waiting(plan_);
       queries_ = 0;
       timed_ = true;
       const TestLog log = test(plan_, kTimed);
       timed_ = false;
-      // Early stopping asks for more than the percentile itself: what is too fast fails that first.
-      const bool too_fast = log.number("result_perf_constraints_met") == 0.0 ||
-                            log.number("early_stopping_met") == 0.0;
-      const bool again = !log.valid && !search_.empty() && attempt < kLess.size() && too_fast;
-      if (!again) return report(log);
-      search_.push_back({plan_.rate, latency_of(log, plan_), false});
-      fs::rename(options_.logs / kTimed, options_.logs / fmt::format("search-{}", search_.size()));
-      forget_timed();
-      plan_.rate *= kLess[attempt];
-      tell(fmt::format("too many queries for the whole test: again with {:.4g} queries/s",
-                       plan_.rate));
+      const std::string why = log.valid ? "" : mend_plan(log, attempt);
+      if (why.empty()) return report(log);
+      fs::rename(options_.logs / kTimed,
+                 options_.logs / fmt::format("{}-{}", search_.empty() ? "short" : "search",
+                                             search_.empty() ? attempt + 1 : search_.size()));
+      forget_timed(why);
     }
   }
+
+  /// Why the test is worth repeating with what the plan now says; empty where it is not.
+  std::string mend_plan(const TestLog& log, std::size_t attempt) {
+    if (info_.name == "server") {
+      const double less = lower_rate(attempt);
+      if (search_.empty() || less == 0 || !was_too_fast(log)) return {};
+      search_.push_back({plan_.rate, latency_of(log, plan_), false});
+      const std::string why = fmt::format("{:.4g} queries/s were too many", plan_.rate);
+      plan_.rate *= less;
+      tell(fmt::format("too many queries for the whole test: again with {:.4g} queries/s",
+                       plan_.rate));
+      return why;
+    }
+    // What was slow in the warm-up and no longer is has answered all queries before the time is up.
+    constexpr std::size_t kMostLengthened = 2;
+    if (attempt >= kMostLengthened || record_.stop != StopReason::kCompleted || !ended_early(log) ||
+        queries_ == 0) {
+      return {};
+    }
+    const double seconds = last_answer_ - first_query_;
+    usual_seconds_ = std::min(usual_seconds_, seconds / static_cast<double>(queries_));
+    plan_.expected_seconds = optimism() * usual_seconds_;
+    tell(fmt::format("all queries were answered within {}: again with more of them",
+                     format_quantity(seconds, "s")));
+    return fmt::format("the test ended after {}", format_quantity(seconds, "s"));
+  }
+
+  double optimism() const { return offline_ ? kOptimismOffline : kOptimism; }
 
   void tell(const std::string& what) {
     session_.tell(&Observer::progress, what, std::int64_t{0}, std::int64_t{0});
   }
 
-  /// What was timed at a rate that was too high stays in the samples file alone, which says so.
-  void forget_timed() {
-    session_.tell(&Observer::dropped, options_.tier.warmup_steps + 1,
-                  fmt::format("{:.4g} queries/s were too many", plan_.rate));
+  /// What was timed and does not count stays in the samples file alone, which says so.
+  void forget_timed(const std::string& why) {
+    session_.tell(&Observer::dropped, options_.tier.warmup_steps + 1, why);
     latencies_.forget_timed();
     record_.steps = options_.tier.warmup_steps;
   }
@@ -262,24 +272,13 @@ class QueryLoop : public SystemUnderTest {
     report.seconds = last_answer_ - first_query_;
     report.histogram = latencies_.histogram();
     report.search = search_;
-    const std::string clock = moved_clock();
+    const std::string clock = moved_clock(clock_);
     if (!clock.empty()) {
       report.valid = false;
       report.reasons.push_back(clock);
     }
     record_.loadgen = std::move(report);
     add_files(kTimed);
-  }
-
-  /// LoadGen takes its times from a clock that somebody may set. Empty: nobody did.
-  std::string moved_clock() const {
-    if (std::abs(clock_.loadgen - clock_.steady) <= kClockGrain + kClockDrift * clock_.steady) {
-      return {};
-    }
-    return fmt::format(
-        "the clock was set while it ran: {:.3f} s by the time of day, {:.3f} s by the monotonic "
-        "clock",
-        clock_.loadgen, clock_.steady);
   }
 
   void add_files(const std::string& test) {
@@ -329,7 +328,7 @@ class QueryLoop : public SystemUnderTest {
     report.audit = name;
     std::vector<std::string> reasons;
     for (const std::string& reason : log.reasons) reasons.push_back(name + ": " + reason);
-    if (const std::string clock = moved_clock(); !clock.empty()) {
+    if (const std::string clock = moved_clock(clock_); !clock.empty()) {
       reasons.push_back(name + ": " + clock);
     }
     reasons.push_back(differing_speed(name, report.figure.value, figure_in(log, info_.name),

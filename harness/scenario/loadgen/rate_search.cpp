@@ -1,5 +1,7 @@
 #include "harness/scenario/loadgen/rate_search.hpp"
 
+#include <array>
+
 namespace harness::loadgen {
 namespace {
 
@@ -35,6 +37,13 @@ double highest_rate(double capacity, const std::function<bool(double rate)>& fit
     (holds(middle) ? good : bad) = middle;
   }
   return good;
+}
+
+double lower_rate(std::size_t attempt) {
+  // First a little less, then ever more: what fails again and again is on a machine that others
+  // use.
+  constexpr std::array kLess = {0.95, 0.95, 0.9, 0.8, 0.6, 0.4};
+  return attempt < kLess.size() ? kLess[attempt] : 0;
 }
 
 }  // namespace harness::loadgen

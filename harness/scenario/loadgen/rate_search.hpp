@@ -1,6 +1,7 @@
 // The highest rate of queries that a server holds, found by trying.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 
 namespace harness::loadgen {
@@ -8,5 +9,9 @@ namespace harness::loadgen {
 /// Between a rate that `fits` and one, at most a tenth higher, that does not in two tries, the
 /// first; 0 where none was found that does. `capacity` is what one query after another would give.
 double highest_rate(double capacity, const std::function<bool(double rate)>& fits);
+
+/// What a rate that a whole test has not held is multiplied by, after so many such tests; 0: no
+/// further one is worth it.
+double lower_rate(std::size_t attempt);
 
 }  // namespace harness::loadgen
