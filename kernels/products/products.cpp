@@ -7,6 +7,7 @@
 #include <cmath>
 #include <string>
 
+#include "kernels/products/amx_sums.hpp"
 #include "kernels/products/bf16_sums.hpp"
 #include "kernels/products/products_simd.hpp"
 
@@ -91,7 +92,8 @@ void multiply_part(const Product& product, Int part, Int parts) {
   const products::Cut& cut = products::cut();
   const bool narrow = product.narrow_packed != nullptr;
   const auto compute = narrow ? cut.multiply_narrow : cut.multiply;
-  const Int blocks = divide_up(product.rows, cut.rows);
+  const bool tiles = narrow && products::has_amx_sums();
+  const Int blocks = divide_up(product.rows, tiles ? products::kAmxRows : cut.rows);
   const Int rows = divide_up(product.rows, blocks);  // as equal as can be
   const Int tasks = blocks * divide_up(product.columns, cut.panel);
   const Int end = tasks * (part + 1) / parts;
@@ -103,6 +105,7 @@ void multiply_part(const Product& product, Int part, Int parts) {
     compute(product, row, std::min(rows, product.rows - row), column,
             ahead_of(product, cut, goes_on ? column + cut.panel : column, task % blocks, blocks));
   }
+  if (tiles) products::release_tiles();
 }
 
 void multiply(const Product& product) {
@@ -117,6 +120,8 @@ const char* product_name() {
   return name.c_str();
 }
 
-const char* narrow_product_name() { return "product:AVX512_BF16"; }
+const char* narrow_product_name() {
+  return products::has_amx_sums() ? "product:AMX_BF16" : "product:AVX512_BF16";
+}
 
 }  // namespace harness::kernels

@@ -56,7 +56,8 @@ struct ProductWeights {
 
 void pack_product(const ProductWeights& weights, float* packed);
 
-/// Whether the machine multiplies pairs of bf16 (AVX512_BF16), and may here.
+/// Whether the machine multiplies pairs of bf16 (AVX512_BF16, and AMX where it has that), and may
+/// here.
 bool has_narrow_products();
 /// Numbers of bf16 that packed weights take. Precondition for both: the depth is even.
 std::size_t packed_narrow_product_size(std::int64_t depth, std::int64_t columns);
@@ -70,7 +71,7 @@ void multiply(const Product& product);
 /// result once; threads of one parallel region may compute one each.
 void multiply_part(const Product& product, std::int64_t part, std::int64_t parts);
 
-/// "product:AVX3": with the instruction set; "product:AVX512_BF16".
+/// "product:AVX3": with the instruction set; "product:AVX512_BF16" or "product:AMX_BF16".
 const char* product_name();
 const char* narrow_product_name();
 

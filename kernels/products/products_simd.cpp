@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/products/amx_sums.hpp"
 #include "kernels/products/bf16_sums.hpp"
 #include "kernels/products/row_pointers.hpp"
 
@@ -234,16 +235,17 @@ void multiply_panel(const Product& product, Int row, Int count, Int column, Ahea
 static_assert(kLanes == kBf16Columns && kVectors == kBf16Panels && kRows == kBf16Rows);
 
 void multiply_narrow_panel(const Product& product, Int row, Int count, Int column, Ahead ahead) {
-  HWY_ALIGN float sums[kRows * kVectors * kLanes];
+  HWY_ALIGN float sums[kAmxRows * kVectors * kLanes];
   const int vectors = product.columns - column > kLanes ? 2 : 1;
-  bf16_sums({.rows = count,
-             .pairs = product.depth / 2,
-             .from = product.narrow_from + row * product.from_row,
-             .from_row = product.from_row,
-             .panel = product.narrow_packed + column * product.depth,
-             .vectors = vectors,
-             .ahead = ahead},
-            sums);
+  const auto add_up = has_amx_sums() ? amx_sums : bf16_sums;
+  add_up({.rows = count,
+          .pairs = product.depth / 2,
+          .from = product.narrow_from + row * product.from_row,
+          .from_row = product.from_row,
+          .panel = product.narrow_packed + column * product.depth,
+          .vectors = vectors,
+          .ahead = ahead},
+         sums);
   const auto finished = vectors == 2 ? finish_block<2> : finish_block<1>;
   finished(product, row, count, column, sums);
 }

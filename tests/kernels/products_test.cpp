@@ -1,5 +1,6 @@
 // Products with packed weights against double precision, in all instruction sets.
 #include "kernels/products/products.hpp"
+#include "kernels/products/amx_sums.hpp"
 
 #include <omp.h>
 
@@ -242,9 +243,9 @@ struct NarrowOperands {
 };
 
 void check_narrow_products(const std::string& target) {
-  for (const Int rows : {1, 2, 12, 13, 14, 27}) {
+  for (const Int rows : {1, 2, 12, 13, 14, 16, 17, 27, 32, 33, 70}) {
     for (const Int columns : {1, 15, 16, 17, 31, 32, 33, 100}) {
-      for (const Int depth : {2, 38}) {
+      for (const Int depth : {2, 32, 38, 96}) {
         NarrowOperands operands({rows, depth, columns});
         Product product = operands.product();
         multiply(product);
@@ -275,7 +276,12 @@ void check_narrow_products(const std::string& target) {
 TEST_CASE("products in bf16 equal those of the rounded operands in double precision",
           "[products]") {
   harness::tests::for_each_simd_target([](const std::string& target) {
-    if (has_narrow_products()) check_narrow_products(target);
+    if (!has_narrow_products()) return;
+    check_narrow_products(target);
+    if (!products::has_amx_sums()) return;
+    products::allow_amx_sums(false);
+    check_narrow_products(target + " without AMX");
+    products::allow_amx_sums(true);
   });
   if (!has_narrow_products()) WARN("this machine multiplies no bf16 (AVX512_BF16)");
 }
