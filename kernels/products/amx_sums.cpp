@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 
 namespace harness::kernels::products {
 
@@ -35,9 +34,10 @@ struct alignas(kLine) TileConfig {
 static_assert(sizeof(TileConfig) == kLine);
 
 std::atomic<bool> allowed{true};
-thread_local Int configured = 0;  // rows
+thread_local Int configured = 0;  // rows; 0: the tiles are free
 
-/// GCC does not know that instructions on tiles read memory.
+/// GCC does not know that instructions on tiles read memory: what was written is there behind this,
+/// and what is written later comes later.
 template <class T>
 void let_tiles_see(const T& what) {
   asm volatile("" : : "r"(&what) : "memory");
@@ -98,7 +98,7 @@ HARNESS_AMX void sums_of(const Bf16Sums& task, float* sums) {
   }
   if (const Int left = task.pairs - pair; left > 0) {
     // What lies behind is somebody else's, and may be a NaN.
-    alignas(kLine) Bf16 last_rows[kAmxRows][2 * kTilePairs] = {};
+    alignas(kLine) Bf16 last_rows[kLower ? kAmxRows : kTileRows][2 * kTilePairs] = {};
     alignas(kLine) Bf16 last_panel[kPanelStep] = {};
     for (Int r = 0; r < task.rows; ++r) {
       std::copy_n(rows + r * task.from_row, 2 * left, last_rows[r]);
@@ -107,6 +107,7 @@ HARNESS_AMX void sums_of(const Bf16Sums& task, float* sums) {
     let_tiles_see(last_rows);
     let_tiles_see(last_panel);
     add_products<kLower, kV>(last_rows, kLine, last_panel);
+    let_tiles_see(last_rows);
   }
   constexpr Int kSumBytes = kV * kLine;
   constexpr Int kLowerSums = Int{kTileRows} * kV * kBf16Columns;
@@ -125,7 +126,8 @@ bool machine_has_amx() {
   constexpr unsigned kBf16 = 1U << 22;
   constexpr unsigned kTile = 1U << 24;
   if ((d & kBf16) == 0 || (d & kTile) == 0) return false;
-  // The kernel hands out tile registers on request only (since Linux 5.16).
+  // As harness/system/peaks does, which knows nothing of kernels: Linux hands out tile registers on
+  // request only (since 5.16).
   constexpr long kRequestPermission = 0x1023;
   constexpr long kTileData = 18;
   return ::syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;

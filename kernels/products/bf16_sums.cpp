@@ -44,6 +44,7 @@ HARNESS_BF16 void sums_of(const Bf16Sums& task, float* sums) {
     rows.advance(2);
     panel += 2 * kV * kBf16Columns;
     __builtin_prefetch(ahead, 0, 2);
+    __builtin_prefetch(ahead + task.ahead.step / 2, 0, 2);
     ahead += task.ahead.step;
   }
 #pragma GCC unroll 16

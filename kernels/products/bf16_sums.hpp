@@ -13,7 +13,7 @@ constexpr int kBf16Panels = 2;             ///< vectors of a panel
 constexpr int kBf16Rows = 13;              ///< most rows of one call: their sums lie in registers
 
 struct Bf16Sums {
-  std::int64_t rows = 1;   ///< 1 to kBf16Rows
+  std::int64_t rows = 1;   ///< as many as the method takes
   std::int64_t pairs = 0;  ///< half the depth
   const Bf16* from = nullptr;
   std::int64_t from_row = 0;
@@ -25,7 +25,8 @@ struct Bf16Sums {
 bool has_bf16_sums();
 
 /// To sums[row][column], dense, aligned to 64 bytes. Each sum adds one pair after another, whatever
-/// is beside it. Denormals count 0, as the instruction has it. Precondition: has_bf16_sums().
+/// is beside it. Denormals count 0, as the instruction has it. Precondition: has_bf16_sums(),
+/// kBf16Rows rows at most.
 void bf16_sums(const Bf16Sums& task, float* sums);
 
 }  // namespace harness::kernels::products

@@ -52,17 +52,26 @@ void pack(const ProductWeights& weights, T* packed, const Convert& convert) {
   }
 }
 
-/// What block number `block` of `blocks` fetches of the panel that begins with that column.
-products::Ahead ahead_of(const Product& product, const products::Cut& cut, Int column, Int block,
-                         Int blocks) {
+/// What block number `block` of `blocks` fetches of the panel that begins with that column, if
+/// there is one.
+products::Ahead ahead_of(const Product& product, Int panel, Int column, Int block, Int blocks) {
+  const auto* const packed = product.narrow_packed != nullptr
+                                 ? reinterpret_cast<const char*>(product.narrow_packed)
+                                 : reinterpret_cast<const char*>(product.packed);
+  if (column >= product.columns) return {packed, 0};
   const bool narrow = product.narrow_packed != nullptr;
   const Int steps = narrow ? product.depth / 2 : product.depth;
-  const auto panel_bytes = cut.panel * static_cast<Int>(sizeof(float));  // of one step, in both
-  const void* const panel =
-      narrow ? static_cast<const void*>(product.narrow_packed + column * product.depth)
-             : product.packed + column * product.depth;
-  const Int step = panel_bytes / blocks;
-  return {static_cast<const char*>(panel) + block * steps * step, step};
+  constexpr Int kColumnBytes = sizeof(float);  // of a step: a float, or a pair
+  const Int columns = 2 * (product.columns - column) > panel ? panel : panel / 2;
+  const Int step = columns * kColumnBytes / blocks;
+  return {packed + (column * steps * kColumnBytes + block * steps * step), step};
+}
+
+/// How a product is computed here.
+const products::Method& method_of(const Product& product) {
+  const products::Cut& cut = products::cut();
+  if (product.narrow_packed == nullptr) return cut.wide;
+  return products::has_amx_sums() ? cut.tiled : cut.narrow;
 }
 
 }  // namespace
@@ -76,7 +85,7 @@ void pack_product(const ProductWeights& weights, float* packed) {
 }
 
 bool has_narrow_products() {
-  return products::cut().multiply_narrow != nullptr && products::has_bf16_sums();
+  return products::cut().narrow.multiply != nullptr && products::has_bf16_sums();
 }
 
 std::size_t packed_narrow_product_size(Int depth, Int columns) {
@@ -89,23 +98,25 @@ void pack_narrow_product(const ProductWeights& weights, Bf16* packed) {
 
 void multiply_part(const Product& product, Int part, Int parts) {
   if (product.rows <= 0 || product.columns <= 0) return;
-  const products::Cut& cut = products::cut();
-  const bool narrow = product.narrow_packed != nullptr;
-  const auto compute = narrow ? cut.multiply_narrow : cut.multiply;
-  const bool tiles = narrow && products::has_amx_sums();
-  const Int blocks = divide_up(product.rows, tiles ? products::kAmxRows : cut.rows);
+  const products::Method& method = method_of(product);
+  const Int panel = products::cut().panel;
+  const Int blocks = divide_up(product.rows, method.rows);
   const Int rows = divide_up(product.rows, blocks);  // as equal as can be
-  const Int tasks = blocks * divide_up(product.columns, cut.panel);
+  const Int tasks = blocks * divide_up(product.columns, panel);
   const Int end = tasks * (part + 1) / parts;
   for (Int task = tasks * part / parts; task < end; ++task) {
     const Int row = task % blocks * rows;
     if (row >= product.rows) continue;
-    const Int column = task / blocks * cut.panel;
+    const Int column = task / blocks * panel;
+    // The panel behind this one may be another thread's.
     const bool goes_on = (task / blocks + 1) * blocks < end;
-    compute(product, row, std::min(rows, product.rows - row), column,
-            ahead_of(product, cut, goes_on ? column + cut.panel : column, task % blocks, blocks));
+    const Int next = goes_on ? column + panel : product.columns;
+    method.multiply(product, {.row = row,
+                              .count = std::min(rows, product.rows - row),
+                              .column = column,
+                              .ahead = ahead_of(product, panel, next, task % blocks, blocks)});
   }
-  if (tiles) products::release_tiles();
+  if (&method == &products::cut().tiled) products::release_tiles();
 }
 
 void multiply(const Product& product) {

@@ -199,6 +199,7 @@ HWY_NOINLINE void sums_of(const Product& product, Int row, const float* panel, A
       rows.advance(1);
       panel += kV * kLanes;
       __builtin_prefetch(ahead.from, 0, 2);
+      __builtin_prefetch(ahead.from + ahead.step / 2, 0, 2);
       ahead.from += ahead.step;
     }
   }
@@ -219,8 +220,9 @@ void sums_of_rows(const Product& product, Int row, Int count, const float* panel
   }
 }
 
-void multiply_panel(const Product& product, Int row, Int count, Int column, Ahead ahead) {
+void multiply_panel(const Product& product, const Block& block) {
   HWY_ALIGN float sums[kRows * kVectors * kLanes];
+  const auto [row, count, column, ahead] = block;
   const float* const panel = product.packed + column * product.depth;
   if (product.columns - column > kLanes) {
     sums_of_rows<kRows, kVectors>(product, row, count, panel, ahead, sums);
@@ -232,13 +234,14 @@ void multiply_panel(const Product& product, Int row, Int count, Int column, Ahea
 }
 
 #if HWY_ARCH_X86_64 && HWY_TARGET <= HWY_AVX3
-static_assert(kLanes == kBf16Columns && kVectors == kBf16Panels && kRows == kBf16Rows);
+static_assert(kLanes == kBf16Columns && kVectors == kBf16Panels);
 
-void multiply_narrow_panel(const Product& product, Int row, Int count, Int column, Ahead ahead) {
-  HWY_ALIGN float sums[kAmxRows * kVectors * kLanes];
+template <Int kMostRows, void (*kAddUp)(const Bf16Sums&, float*)>
+void multiply_narrow_panel(const Product& product, const Block& block) {
+  HWY_ALIGN float sums[kMostRows * kVectors * kLanes];
+  const auto [row, count, column, ahead] = block;
   const int vectors = product.columns - column > kLanes ? 2 : 1;
-  const auto add_up = has_amx_sums() ? amx_sums : bf16_sums;
-  add_up({.rows = count,
+  kAddUp({.rows = count,
           .pairs = product.depth / 2,
           .from = product.narrow_from + row * product.from_row,
           .from_row = product.from_row,
@@ -249,11 +252,15 @@ void multiply_narrow_panel(const Product& product, Int row, Int count, Int colum
   const auto finished = vectors == 2 ? finish_block<2> : finish_block<1>;
   finished(product, row, count, column, sums);
 }
+
+constexpr Method kNarrow{kBf16Rows, multiply_narrow_panel<kBf16Rows, bf16_sums>};
+constexpr Method kTiled{kAmxRows, multiply_narrow_panel<kAmxRows, amx_sums>};
 #else
-constexpr auto multiply_narrow_panel = nullptr;
+constexpr Method kNarrow{};
+constexpr Method kTiled{};
 #endif
 
-constexpr Cut kCut = {kRows, kVectors* kLanes, multiply_panel, multiply_narrow_panel};
+constexpr Cut kCut{kVectors * kLanes, {kRows, multiply_panel}, kNarrow, kTiled};
 
 const Cut* target_cut() { return &kCut; }
 

@@ -7,22 +7,31 @@
 
 namespace harness::kernels::products {
 
-/// What a block reads on the way for those behind it, from memory into the level-2 cache: a line at
-/// each step of the depth, so far apart that all blocks of a panel fetch the next one together.
+/// What a block fetches on the way, from memory into the level-2 cache, for the panel behind its
+/// own: at each step of the depth (in bf16 of a pair) so many bytes that the blocks of a panel
+/// fetch the next one together.
 struct Ahead {
   const char* from = nullptr;
-  std::int64_t step = 0;  ///< bytes
+  std::int64_t step = 0;  ///< bytes, two cache lines at most; 0: nothing
+};
+
+/// Rows from `row` on, `count` of them, times the panel whose first column is `column`.
+struct Block {
+  std::int64_t row = 0, count = 1;
+  std::int64_t column = 0;
+  Ahead ahead{};
+};
+
+struct Method {
+  std::int64_t rows = 1;  ///< most of a block
+  void (*multiply)(const Product& product, const Block& block) = nullptr;
 };
 
 struct Cut {
-  std::int64_t rows = 1;   ///< most that one product of registers has
   std::int64_t panel = 2;  ///< columns that are packed side by side
-  /// Rows from `row` on, at most `rows` of them, times the panel whose first column is `column`.
-  void (*multiply)(const Product& product, std::int64_t row, std::int64_t count,
-                   std::int64_t column, Ahead ahead) = nullptr;
-  /// The same in bf16; null where there is no instruction for it.
-  void (*multiply_narrow)(const Product& product, std::int64_t row, std::int64_t count,
-                          std::int64_t column, Ahead ahead) = nullptr;
+  Method wide{};           ///< float32
+  /// In bf16, by vectors and by tiles; null where no instruction set has them.
+  Method narrow{}, tiled{};
 };
 
 /// Of the best instruction set here.

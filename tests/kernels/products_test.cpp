@@ -242,6 +242,11 @@ struct NarrowOperands {
   Narrow from, packed;
 };
 
+struct WithoutAmx {
+  WithoutAmx() { products::allow_amx_sums(false); }
+  ~WithoutAmx() { products::allow_amx_sums(true); }
+};
+
 void check_narrow_products(const std::string& target) {
   for (const Int rows : {1, 2, 12, 13, 14, 16, 17, 27, 32, 33, 70}) {
     for (const Int columns : {1, 15, 16, 17, 31, 32, 33, 100}) {
@@ -279,11 +284,11 @@ TEST_CASE("products in bf16 equal those of the rounded operands in double precis
     if (!has_narrow_products()) return;
     check_narrow_products(target);
     if (!products::has_amx_sums()) return;
-    products::allow_amx_sums(false);
+    const WithoutAmx without;
     check_narrow_products(target + " without AMX");
-    products::allow_amx_sums(true);
   });
   if (!has_narrow_products()) WARN("this machine multiplies no bf16 (AVX512_BF16)");
+  if (!products::has_amx_sums()) WARN("this machine has no AMX");
 }
 
 TEST_CASE("what stands behind a product is the same in bf16", "[products]") {
@@ -308,6 +313,61 @@ TEST_CASE("what stands behind a product is the same in bf16", "[products]") {
   multiply(product);
   omp_set_num_threads(before);
   CHECK(std::memcmp(first.data(), second.data(), 14 * 43 * sizeof(Bf16)) == 0);
+}
+
+TEST_CASE("what lies beside the operands of a product in bf16 is nobody's", "[products]") {
+  if (!has_narrow_products()) return;
+  for (const Int depth : {6, 30, 62}) {
+    NarrowOperands operands({19, depth, 33});
+    Product product = operands.product();
+    multiply(product);
+    const std::vector<float> before(operands.wide.to.data(),
+                                    operands.wide.to.data() + operands.wide.to.size());
+    for (Int r = 0; r + 1 < product.rows; ++r) {
+      for (Int k = depth; k < product.from_row; ++k) {
+        operands.from.data()[r * product.from_row + k] = 0x7FC0;  // NaN
+      }
+    }
+    multiply(product);
+    CHECK(std::memcmp(before.data(), operands.wide.to.data(), before.size() * sizeof(float)) == 0);
+  }
+}
+
+TEST_CASE("a row's bits do not depend on the rows beside it, nor on threads", "[products]") {
+  const Shape shape{70, 200, 130};
+  Operands wide(shape);
+  NarrowOperands narrow(shape);
+  const int threads = omp_get_max_threads();
+  for (const bool in_bf16 : {false, true}) {
+    if (in_bf16 && !has_narrow_products()) continue;
+    Operands& to = in_bf16 ? narrow.wide : wide;
+    Product product = in_bf16 ? narrow.product() : wide.product();
+    product.activation = Activation::kGelu;
+    multiply(product);
+    const std::vector<float> all(to.to.data(), to.to.data() + to.to.size());
+    const auto same = [&](Int rows) {
+      for (Int r = 0; r < rows; ++r) {
+        const Int place = r * product.to_row;
+        if (std::memcmp(all.data() + place, to.to.data() + place,
+                        static_cast<std::size_t>(product.columns) * sizeof(float)) != 0) {
+          return false;
+        }
+      }
+      return true;
+    };
+    for (const int count : {1, 2, 3, 5}) {
+      omp_set_num_threads(count);
+      multiply(product);
+      CHECK(same(shape.rows));
+    }
+    omp_set_num_threads(threads);
+    for (Int rows = 1; rows <= 34; ++rows) {
+      product.rows = rows;
+      multiply(product);
+      INFO(rows << (in_bf16 ? " rows in bf16" : " rows"));
+      CHECK(same(rows));
+    }
+  }
 }
 
 TEST_CASE("in bf16 infinities and NaN reach the rows that read them and no others", "[products]") {

@@ -7,6 +7,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/files.hpp"
+#include "harness/base/hash.hpp"
 #include "harness/base/text.hpp"
 
 namespace harness::loadgen {
@@ -136,6 +137,17 @@ LoadGenReport report_of(const TestLog& log, const std::string& scenario) {
   report.requested = log.requested;
   report.effective = log.effective;
   return report;
+}
+
+std::vector<FileHash> files_of_test(const std::filesystem::path& logs, const std::string& test) {
+  std::vector<FileHash> files;
+  for (const auto& entry : std::filesystem::directory_iterator(logs / test)) {
+    const std::filesystem::path& path = entry.path();
+    files.push_back({(logs.filename() / test / path.filename()).string(), sha256_of_file(path)});
+  }
+  std::sort(files.begin(), files.end(),
+            [](const FileHash& a, const FileHash& b) { return a.file < b.file; });
+  return files;
 }
 
 }  // namespace harness::loadgen

@@ -38,4 +38,8 @@ double figure_in(const TestLog& log, const std::string& scenario);
 /// What the log says of a test of that scenario, under the same condition.
 LoadGenReport report_of(const TestLog& log, const std::string& scenario);
 
+/// The files that LoadGen left in the folder `test` of `logs`, by name. Throws Error where one
+/// cannot be read.
+std::vector<FileHash> files_of_test(const std::filesystem::path& logs, const std::string& test);
+
 }  // namespace harness::loadgen

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <numeric>
 #include <optional>
@@ -11,7 +10,6 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
-#include "harness/base/hash.hpp"
 #include "harness/base/metric_kind.hpp"
 #include "harness/base/text.hpp"
 #include "harness/scenario/loadgen/audit.hpp"
@@ -200,6 +198,12 @@ class QueryLoop : public SystemUnderTest {
     plan.most_waiting = static_cast<std::int64_t>(plan.rate * kMostWaitingSeconds) + 64;
   }
 
+  /// What makes a test worth repeating.
+  struct Again {
+    std::string why{};     ///< what was measured does not count
+    std::string folder{};  ///< that its logs are kept in
+  };
+
   /// The whole test; again where what was told of the machine beforehand turns out to be wrong.
   void time_queries() {
     for (std::size_t attempt = 0;; ++attempt) {
@@ -208,39 +212,48 @@ class QueryLoop : public SystemUnderTest {
       timed_ = true;
       const TestLog log = test(plan_, kTimed);
       timed_ = false;
-      const std::string why = log.valid ? "" : mend_plan(log, attempt);
-      if (why.empty()) return report(log);
-      fs::rename(options_.logs / kTimed,
-                 options_.logs / fmt::format("{}-{}", search_.empty() ? "short" : "search",
-                                             search_.empty() ? attempt + 1 : search_.size()));
-      forget_timed(why);
+      std::optional<Again> again;
+      if (!log.valid) {
+        again = info_.name == "server" ? with_less(log, attempt) : with_more(log, attempt);
+      }
+      if (!again) return report(log);
+      fs::rename(options_.logs / kTimed, options_.logs / again->folder);
+      forget_timed(again->why);
+      session_.stop_if_asked();
     }
   }
 
-  /// Why the test is worth repeating with what the plan now says; empty where it is not.
-  std::string mend_plan(const TestLog& log, std::size_t attempt) {
-    if (info_.name == "server") {
-      const double less = lower_rate(attempt);
-      if (search_.empty() || less == 0 || !was_too_fast(log)) return {};
-      search_.push_back({plan_.rate, latency_of(log, plan_), false});
-      const std::string why = fmt::format("{:.4g} queries/s were too many", plan_.rate);
-      plan_.rate *= less;
-      tell(fmt::format("too many queries for the whole test: again with {:.4g} queries/s",
-                       plan_.rate));
-      return why;
-    }
-    // What was slow in the warm-up and no longer is has answered all queries before the time is up.
-    constexpr std::size_t kMostLengthened = 2;
-    if (attempt >= kMostLengthened || record_.stop != StopReason::kCompleted || !ended_early(log) ||
-        queries_ == 0) {
-      return {};
-    }
+  /// At a lower rate, where a server was asked for too much.
+  std::optional<Again> with_less(const TestLog& log, std::size_t attempt) {
+    const std::optional<double> factor = rate_factor(attempt);
+    if (search_.empty() || !factor || !was_too_fast(log)) return std::nullopt;
+    search_.push_back({plan_.rate, latency_of(log, plan_), false});
+    const std::string why = fmt::format("{:.4g} queries/s were too many", plan_.rate);
+    plan_.rate *= *factor;
+    tell(fmt::format("too many queries for the whole test: again with {:.4g} queries/s",
+                     plan_.rate));
+    return Again{why, fmt::format("search-{}", search_.size())};
+  }
+
+  /// With more queries, where all were answered before the time was up: what is slow in the warm-up
+  /// may not be so later.
+  std::optional<Again> with_more(const TestLog& log, std::size_t attempt) {
+    constexpr std::size_t kMost = 2;
     const double seconds = last_answer_ - first_query_;
-    usual_seconds_ = std::min(usual_seconds_, seconds / static_cast<double>(queries_));
-    plan_.expected_seconds = optimism() * usual_seconds_;
-    tell(fmt::format("all queries were answered within {}: again with more of them",
-                     format_quantity(seconds, "s")));
-    return fmt::format("the test ended after {}", format_quantity(seconds, "s"));
+    const double usual = queries_ > 0 ? seconds / static_cast<double>(queries_) : 0;
+    if (attempt >= kMost || !ended_early(log) || !moved_clock(clock_).empty() || usual <= 0 ||
+        usual >= usual_seconds_) {
+      return std::nullopt;
+    }
+    TestPlan longer = plan_;
+    longer.expected_seconds = optimism() * usual;
+    // What was measured is better than nothing.
+    if (!can_run(longer, hooks_.memory_left())) return std::nullopt;
+    usual_seconds_ = usual;
+    plan_ = longer;
+    const std::string took = format_quantity(seconds, "s");
+    tell(fmt::format("all queries were answered within {}: again with more of them", took));
+    return Again{"the test ended after " + took, fmt::format("short-{}", attempt + 1)};
   }
 
   double optimism() const { return offline_ ? kOptimismOffline : kOptimism; }
@@ -282,14 +295,8 @@ class QueryLoop : public SystemUnderTest {
   }
 
   void add_files(const std::string& test) {
-    std::vector<fs::path> files;
-    for (const auto& entry : fs::directory_iterator(options_.logs / test)) {
-      files.push_back(entry.path());
-    }
-    std::sort(files.begin(), files.end());
-    for (const fs::path& file : files) {
-      record_.loadgen->files.push_back(
-          {(options_.logs.filename() / test / file.filename()).string(), sha256_of_file(file)});
+    for (FileHash& file : files_of_test(options_.logs, test)) {
+      record_.loadgen->files.push_back(std::move(file));
     }
   }
 

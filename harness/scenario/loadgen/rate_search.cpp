@@ -39,11 +39,12 @@ double highest_rate(double capacity, const std::function<bool(double rate)>& fit
   return good;
 }
 
-double lower_rate(std::size_t attempt) {
+std::optional<double> rate_factor(std::size_t attempt) {
   // First a little less, then ever more: what fails again and again is on a machine that others
   // use.
   constexpr std::array kLess = {0.95, 0.95, 0.9, 0.8, 0.6, 0.4};
-  return attempt < kLess.size() ? kLess[attempt] : 0;
+  if (attempt >= kLess.size()) return std::nullopt;
+  return kLess[attempt];
 }
 
 }  // namespace harness::loadgen

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 
 namespace harness::loadgen {
 
@@ -10,8 +11,8 @@ namespace harness::loadgen {
 /// first; 0 where none was found that does. `capacity` is what one query after another would give.
 double highest_rate(double capacity, const std::function<bool(double rate)>& fits);
 
-/// What a rate that a whole test has not held is multiplied by, after so many such tests; 0: no
-/// further one is worth it.
-double lower_rate(std::size_t attempt);
+/// What a rate that a whole test has not held is multiplied by, after so many such tests; nothing
+/// where no further one is worth it.
+std::optional<double> rate_factor(std::size_t attempt);
 
 }  // namespace harness::loadgen

@@ -112,4 +112,13 @@ void refuse_bad_plan(const TestPlan& plan, std::optional<double> available) {
       server ? "a lower --server-rate or fewer --min-seconds" : "fewer --min-seconds");
 }
 
+bool can_run(const TestPlan& plan, std::optional<double> available) {
+  try {
+    refuse_bad_plan(plan, available);
+  } catch (const Error&) {
+    return false;
+  }
+  return true;
+}
+
 }  // namespace harness::loadgen

@@ -49,6 +49,9 @@ TestPlan plan_of_tier(std::string_view scenario, const Tier& tier, std::int64_t 
 /// begins.
 void refuse_bad_plan(const TestPlan& plan, std::optional<double> available);
 
+/// Whether refuse_bad_plan() lets it pass.
+bool can_run(const TestPlan& plan, std::optional<double> available);
+
 /// Bytes that LoadGen takes for the queries of `plan`.
 double bytes_of_queries(const TestPlan& plan);
 

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 using harness::loadgen::highest_rate;
+using harness::loadgen::rate_factor;
 
 TEST_CASE("the rate that is found is held, and a tenth more is not", "[loadgen]") {
   for (const double limit : {0.02, 0.3, 0.69, 0.71, 1.0, 3.7, 40.0}) {
@@ -33,4 +34,16 @@ TEST_CASE("a rate that misses once is tried again", "[loadgen]") {
   });
   CHECK(found <= 300);
   CHECK(found * 1.1 > 300);
+}
+
+TEST_CASE("a rate that whole tests do not hold is lowered ever more, and then no further",
+          "[loadgen]") {
+  double before = 1;
+  std::size_t attempt = 0;
+  for (; rate_factor(attempt); ++attempt) {
+    const double factor = *rate_factor(attempt);
+    CHECK((factor > 0 && factor <= before && factor < 1));
+    before = factor;
+  }
+  CHECK(attempt == 6);
 }
