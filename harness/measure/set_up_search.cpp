@@ -38,8 +38,9 @@ namespace fs = std::filesystem;
 
 // A trial that will take so many times as long as the best one is left.
 constexpr double kHopeless = 1.5;
-// Those as near to the best as this get a second pass.
-constexpr double kNear = 0.9;
+// Those above this share of the best get a second pass, of which the better one counts: a trial is so
+// short that one stall makes it take several times as long.
+constexpr double kWorthRepeating = 0.3;
 // So many queries where they are of one or a few samples.
 constexpr std::int64_t kQueries = 32;
 
@@ -85,7 +86,7 @@ class Trials {
       for (std::size_t i = 0; i < sizes_.size(); ++i) {
         const bool first_of_all = pass == 1 && i == 0;
         if (!first_of_all && steady_seconds() - begin > seconds) return;
-        if (pass == 2 && rates[i] < kNear * best_) continue;
+        if (pass == 2 && rates[i] < kWorthRepeating * best_) continue;
         rates[i] = std::max(rates[i], rate(query_size(sizes_[i]), first_of_all));
         best_ = std::max(best_, rates[i]);
         put(sizes_[i], rates[i]);
