@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
+#include "harness/base/files.hpp"
 #include "harness/base/number.hpp"
 #include "harness/base/text.hpp"
 #include "harness/check/checked_file.hpp"
@@ -38,8 +39,8 @@ namespace fs = std::filesystem;
 
 // A trial that will take so many times as long as the best one is left.
 constexpr double kHopeless = 1.5;
-// Those above this share of the best get a second pass, of which the better one counts: a trial is so
-// short that one stall makes it take several times as long.
+// Those above this share of the best get a second pass, of which the better one counts: a trial is
+// so short that one stall makes it take several times as long.
 constexpr double kWorthRepeating = 0.3;
 // So many queries where they are of one or a few samples.
 constexpr std::int64_t kQueries = 32;
@@ -327,7 +328,10 @@ std::optional<SetUpTrials> choose_set_up(RunPlan& plan, const fs::path& out,
   const SetUpChoices choices = set_up_choices(plan);
   if (!choices.open()) return std::nullopt;
   std::optional<SetUpTrials> set_up = chosen_before(plan, choices, out, series_id, campaign);
-  if (!set_up) set_up = tried(plan, choices);
+  if (!set_up) {
+    make_writable_folder(out);  // nobody waits for trials to hear that nothing can be kept
+    set_up = tried(plan, choices);
+  }
   if (set_up) put_into(plan, choices, best_set_up(set_up->trials));
   return set_up;
 }

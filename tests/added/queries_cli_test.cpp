@@ -347,6 +347,15 @@ TEST_CASE("options that do nothing in a scenario are refused", "[queries]") {
   CHECK(files_ending(folder.path(), ".json").empty());
 }
 
+TEST_CASE("where nothing can be kept nothing is tried", "[queries]") {
+  if (without_loadgen()) return;
+  const TemporaryFolder folder;
+  std::ofstream(folder / "file") << "not a folder";
+  const Outcome outcome = run_added(command("offline", folder / "file"));
+  check_one_error(outcome, 1, "file");
+  CHECK(outcome.err.find("trying") == std::string::npos);
+}
+
 TEST_CASE("a run of LoadGen's is repeated by --from", "[queries]") {
   if (without_loadgen()) return;
   const TemporaryFolder folder;
