@@ -60,7 +60,7 @@ HARNESS_AMX void configure(Int rows) {
 /// A tile's depth of rows and weights: strides in bytes.
 template <bool kLower, int kV>
 HARNESS_AMX inline void add_products(const void* rows, Int row_bytes, const void* weights) {
-  constexpr Int kWeightBytes = kV * kLine;
+  constexpr Int kWeightBytes = Int{kV} * kLine;
   _tile_loadd(4, rows, row_bytes);
   _tile_loadd(6, weights, kWeightBytes);
   _tile_dpbf16ps(0, 4, 6);
@@ -109,7 +109,7 @@ HARNESS_AMX void sums_of(const Bf16Sums& task, float* sums) {
     add_products<kLower, kV>(last_rows, kLine, last_panel);
     let_tiles_see(last_rows);
   }
-  constexpr Int kSumBytes = kV * kLine;
+  constexpr Int kSumBytes = Int{kV} * kLine;
   constexpr Int kLowerSums = Int{kTileRows} * kV * kBf16Columns;
   _tile_stored(0, sums, kSumBytes);
   if constexpr (kV == 2) _tile_stored(1, sums + kBf16Columns, kSumBytes);

@@ -29,7 +29,7 @@ HARNESS_BF16 void sums_of(const Bf16Sums& task, float* sums) {
   for (std::int64_t pair = 0; pair < task.pairs; ++pair) {
     __m512i weights[kV];
 #pragma GCC unroll 2
-    for (int v = 0; v < kV; ++v) weights[v] = _mm512_load_si512(panel + v * 2 * kBf16Columns);
+    for (int v = 0; v < kV; ++v) weights[v] = _mm512_load_si512(panel + 2 * kBf16Columns * v);
 #pragma GCC unroll 16
     for (int r = 0; r < kR; ++r) {
       int both = 0;
@@ -42,7 +42,7 @@ HARNESS_BF16 void sums_of(const Bf16Sums& task, float* sums) {
       }
     }
     rows.advance(2);
-    panel += 2 * kV * kBf16Columns;
+    panel += 2 * kBf16Columns * kV;
     __builtin_prefetch(ahead, 0, 2);
     __builtin_prefetch(ahead + task.ahead.step / 2, 0, 2);
     ahead += task.ahead.step;

@@ -221,7 +221,7 @@ void sums_of_rows(const Product& product, Int row, Int count, const float* panel
 }
 
 void multiply_panel(const Product& product, const Block& block) {
-  HWY_ALIGN float sums[kRows * kVectors * kLanes];
+  HWY_ALIGN float sums[kRows * kLanes * kVectors];
   const auto [row, count, column, ahead] = block;
   const float* const panel = product.packed + column * product.depth;
   if (product.columns - column > kLanes) {

@@ -14,7 +14,7 @@ class RowPointers {
   RowPointers(const T* first, std::int64_t length) : length_(length) {
 #pragma GCC unroll 8
     for (int i = 0; i < kCount; ++i) {
-      thirds_[i] = first + 3 * i * length;
+      thirds_[i] = first + length * 3 * i;
       asm("" : "+r"(thirds_[i]));  // what it is made of is not known beyond
     }
   }

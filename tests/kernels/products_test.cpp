@@ -312,7 +312,7 @@ TEST_CASE("what stands behind a product is the same in bf16", "[products]") {
   product.narrow_to = second.data();
   multiply(product);
   omp_set_num_threads(before);
-  CHECK(std::memcmp(first.data(), second.data(), 14 * 43 * sizeof(Bf16)) == 0);
+  CHECK(std::memcmp(first.data(), second.data(), sizeof(Bf16) * 14 * 43) == 0);
 }
 
 TEST_CASE("what lies beside the operands of a product in bf16 is nobody's", "[products]") {
