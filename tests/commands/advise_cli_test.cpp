@@ -1,9 +1,8 @@
 // End to end: `harness advise` on profiles of the null workload.
 #include <catch2/catch.hpp>
-#include <chrono>
 #include <csignal>
-#include <thread>
 
+#include "tests/support/files_of_runs.hpp"
 #include "tests/support/profile_of_null.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -131,7 +130,7 @@ TEST_CASE("advice that was stopped says so by its exit code", "[advice]") {
   const std::string file =
       profile_of_null(folder, {"--set", "bf16-speedup=2", "--set", "step-ms=600"});
   Process process({"advise", file});
-  std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+  wait_for_error_text(process, "preparing primitives");
   process.signal(SIGINT);
   const Outcome outcome = process.wait();
   CAPTURE(outcome.out, outcome.err);

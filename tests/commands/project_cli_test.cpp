@@ -3,10 +3,9 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <chrono>
 #include <cmath>
-#include <thread>
 
+#include "tests/support/files_of_runs.hpp"
 #include "tests/support/profile_of_null.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -152,7 +151,7 @@ TEST_CASE("a profile without primitives has nothing to replay", "[projection]") 
 TEST_CASE("rounds before Ctrl-C count", "[projection]") {
   const Profiled profile({"--set", "step-ms=50"});
   Process process(profile.project({"--json", "--no-measure", "--rounds", "100"}));
-  std::this_thread::sleep_for(std::chrono::milliseconds(3000));
+  wait_for_error_text(process, "replaying: ");
   process.signal(SIGINT);
   const Outcome outcome = process.wait();
   CAPTURE(outcome.out, outcome.err);

@@ -48,9 +48,9 @@ inline std::vector<std::string> with_step_ms(const std::string& ms,
   return arguments;
 }
 
-/// Waits until `holds`, half a minute at most.
+/// Waits until `holds`, a minute at most.
 inline void wait_until(const std::function<bool()>& holds) {
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < 6000; ++i) {
     if (holds()) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
@@ -72,6 +72,12 @@ inline void wait_for_line(const std::filesystem::path& out, const std::string& e
 /// Waits until a run in `out` has measured something.
 inline void wait_for_first_step(const std::filesystem::path& out) {
   wait_for_line(out, ".jsonl", "\"event\":\"step\"");
+}
+
+/// Waits until `process` has written `text` to its error stream.
+inline void wait_for_error_text(const Process& process, const std::string& text) {
+  INFO("waiting for " << text);
+  wait_until([&] { return process.errors().find(text) != std::string::npos; });
 }
 
 /// Lines of `text` that are wider than `columns` characters or end in a blank; empty when none is.

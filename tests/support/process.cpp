@@ -78,6 +78,8 @@ bool Process::running() {
   return !ended_;
 }
 
+std::string Process::errors() const { return content_of(err_); }
+
 Outcome Process::wait() {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(5);
   while (running()) {

@@ -31,6 +31,8 @@ class Process {
   pid_t id() const { return pid_; }
   void signal(int number) const;
   bool running();
+  /// What stands on the error stream so far.
+  std::string errors() const;
   /// Waits, and kills after five minutes: a machine that builds beside the tests is slow, not hung.
   Outcome wait();
 
