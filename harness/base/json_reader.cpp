@@ -178,6 +178,14 @@ json parse_json(std::string_view text, const std::string& name, const JsonLimits
   const char* end = text.data() + text.size();
   if (!json::sax_parse(TrackingIterator(text.data(), &reached), TrackingIterator(end, &reached),
                        &builder)) {
+    if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
+      throw Error(printable(name), "is empty");
+    }
+    // The parser wanted more: a copy that broke off, or a full disk.
+    if (builder.syntax_error() && reached == end) {
+      throw Error(printable(name),
+                  "is cut off: it ends within its JSON, at " + position_text(text));
+    }
     const std::string_view before = text.substr(0, static_cast<std::size_t>(reached - text.data()));
     throw Error(printable(name), (builder.syntax_error() ? "not JSON at " : "refused at ") +
                                      position_text(before) + ": " + builder.trouble());

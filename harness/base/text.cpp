@@ -220,4 +220,16 @@ std::string utc_now() {
                      fmt::gmtime(static_cast<std::time_t>(ms / 1000)), ms % 1000);
 }
 
+std::string shell_word(const std::string& text) {
+  std::string word = "'";
+  for (const char letter : text) {
+    if (letter == '\'') {
+      word.append("'\\''");
+    } else {
+      word.push_back(letter);
+    }
+  }
+  return word.append("'");
+}
+
 }  // namespace harness

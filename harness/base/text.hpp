@@ -49,4 +49,7 @@ std::vector<char*> exec_list(std::vector<std::string>& texts);
 /// UTC now as 2026-01-31T12:00:00.123Z.
 std::string utc_now();
 
+/// `text` as one word of a shell command.
+std::string shell_word(const std::string& text);
+
 }  // namespace harness

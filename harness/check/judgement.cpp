@@ -29,7 +29,7 @@ void settle_division(RulesReference& reference, const Rules& rules,
 
 void mark_aborted(Status& status, const std::string& why, const std::string& hint) {
   status.state = RunState::kAborted;
-  status.violations.push_back({"completed", "/status/state", "a run that ends by itself", why,
+  status.violations.push_back({kCompletedRule, "/status/state", "a run that ends by itself", why,
                                "what was measured until then is kept; " + hint});
 }
 

@@ -11,6 +11,7 @@
 
 #include "harness/base/files.hpp"
 #include "harness/base/print.hpp"
+#include "harness/base/started_as.hpp"
 #include "harness/base/text.hpp"
 #include "harness/check/output_place.hpp"
 #include "harness/cli/options.hpp"
@@ -220,7 +221,7 @@ GateReport run_commands(const Options& options, const GateRules& rules, fs::path
     return report;
   } catch (const Interrupted&) {
     throw Error("gate", "interrupted; what was measured is in " + printable(campaign.out.string()),
-                "go on: harness gate --resume " + shell_word(campaign.out.string()),
+                "go on: " + started_as() + " gate --resume " + shell_word(campaign.out.string()),
                 ExitCode::kAborted);
   }
 }

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -49,13 +50,6 @@ json to_json(const OperatorInfo& info, const std::filesystem::path& home) {
   return {{"name", info.name}, {"summary", info.summary}, {"implementations", implementations}};
 }
 
-/// All that the tier may be driven by, its own first.
-std::vector<std::string> scenarios_of(const Tier& tier) {
-  std::vector<std::string> scenarios{tier.scenario};
-  for (const Tier& other : tier.scenarios) scenarios.push_back(other.scenario);
-  return scenarios;
-}
-
 json to_json(const WorkloadInfo& info, const Rules& rules) {
   json settings = json::array();
   for (const SettingInfo& setting : info.settings) {
@@ -68,7 +62,7 @@ json to_json(const WorkloadInfo& info, const Rules& rules) {
   for (const auto& [name, tier] : rules.tiers) {
     tiers[name] = {{"summary", tier.summary},
                    {"scenario", tier.scenario},
-                   {"scenarios", scenarios_of(tier)},
+                   {"scenarios", tier.scenario_names()},
                    {"available", tier.unavailable.empty()},
                    {"reason", tier.unavailable}};
   }
@@ -111,6 +105,15 @@ void print_row(const std::string& start, std::size_t column, const std::string& 
   print_out(wrap(fmt::format("    {:<{}} {}", start, column, text), kColumns, column + 5) + "\n");
 }
 
+/// Whether a scenario of the rules leaves something to short trials.
+bool searches_set_up(const Rules& rules) {
+  return std::any_of(rules.tiers.begin(), rules.tiers.end(), [](const auto& tier) {
+    const std::vector<Tier>& all = tier.second.scenarios;
+    return std::any_of(all.begin(), all.end(),
+                       [](const Tier& one) { return one.key("search_seconds") > 0; });
+  });
+}
+
 void print_workload(const WorkloadInfo& info, const Rules& rules) {
   print_head(info.name, info.summary);
   for (const auto& [name, tier] : rules.tiers) {
@@ -119,15 +122,18 @@ void print_workload(const WorkloadInfo& info, const Rules& rules) {
                   (tier.unavailable.empty() ? "" : " (not available: " + tier.unavailable + ")") +
                   (name == rules.default_tier ? " (default)" : ""));
     if (!tier.scenarios.empty()) {
-      print_row("  --scenario", 18, join(scenarios_of(tier), "|"));
+      print_row("  --scenario", 18, join(tier.scenario_names(), "|"));
     }
   }
-  const auto fallback = [&](const std::string& key) {
+  const bool searched = searches_set_up(rules);
+  const auto fallback = [&](const std::string& key, bool by_trials = false) {
     const auto found = rules.defaults.find(key);
-    return found == rules.defaults.end() ? "" : " (default " + found->second + ")";
+    if (found == rules.defaults.end()) return std::string();
+    return " (default " + found->second +
+           (by_trials && searched ? "; under LoadGen by trials)" : ")");
   };
   for (const auto& [setting, values] : info.offers) {
-    print_row("--" + setting, 18, join(values, "|") + fallback(setting));
+    print_row("--" + setting, 18, join(values, "|") + fallback(setting, setting == "precision"));
   }
   if (!info.data_folder.empty()) print_row("--data DIR", 18, info.data_folder);
   if (!info.operators.empty()) {

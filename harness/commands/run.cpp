@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "harness/base/files.hpp"
 #include "harness/base/print.hpp"
 #include "harness/base/text.hpp"
@@ -20,6 +22,7 @@
 #include "harness/report/text/series_summary.hpp"
 #include "harness/result/result_folder.hpp"
 #include "harness/system/interrupt.hpp"
+#include "harness/system/memory_limit.hpp"
 
 namespace harness {
 namespace {
@@ -131,6 +134,17 @@ ExitCode resume(const fs::path& folder) {
   return run_all(*invocation, plan, state, out);
 }
 
+/// Said before minutes of measuring, not after them.
+void remark_on_scenario(const RunPlan& plan) {
+  const std::vector<std::string> named = plan.rules.tier(plan.tier_name).scenario_names();
+  const std::string& ours = plan.scenario->info().name;
+  if (plan.dry_run || std::find(named.begin(), named.end(), ours) != named.end()) return;
+  print_err(
+      fmt::format("note: tier '{}' of {} is for the scenarios {}: in '{}' the division is "
+                  "open\n",
+                  plan.tier_name, plan.rules.workload, join(named, ", "), ours));
+}
+
 }  // namespace
 
 ExitCode run_command(const Arguments& arguments) {
@@ -142,10 +156,12 @@ ExitCode run_command(const Arguments& arguments) {
   inherited_campaign();  // refused before anything is measured
   if (order) invocation->request.drawn_seed = order->seed;
   RunPlan plan = make_plan(invocation->request, home_folder());
+  plan.scenario->check_chosen(plan.tier, plan.context.chosen, memory_left());
   if (order) {
     if (invocation->format != OutputFormat::kText) invocation->format = OutputFormat::kNone;
     return measure_alone(*invocation, plan, order->position, order->out);
   }
+  remark_on_scenario(plan);
   const fs::path out =
       invocation->out.empty() ? new_run_folder(plan.rules.workload) : invocation->out;
   if (invocation->lockstep) return run_resident(*invocation, plan, out);

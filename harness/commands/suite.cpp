@@ -9,6 +9,7 @@
 
 #include "harness/base/files.hpp"
 #include "harness/base/print.hpp"
+#include "harness/base/started_as.hpp"
 #include "harness/base/text.hpp"
 #include "harness/check/output_place.hpp"
 #include "harness/cli/options.hpp"
@@ -119,10 +120,7 @@ ExitCode run_all(const Invocation& invocation, const SuitePlan& plan, SeriesStat
   target.command_line = {"harness", "suite"};
   target.command_line.insert(target.command_line.end(), state.arguments().begin(),
                              state.arguments().end());
-  const auto say_how_to_go_on = [&] {
-    print_err(fmt::format("to go on from here: harness suite --resume '{}'\n",
-                          printable(target.out.string())));
-  };
+  const auto say_how_to_go_on = [&] { print_err(going_on_text("suite", target.out)); };
   SuiteOutcome outcome;
   try {
     outcome = measure_suite(plan, state, target);

@@ -118,18 +118,6 @@ std::string last_line(const std::filesystem::path& log) {
   return printable(of_ours.empty() ? last : of_ours);
 }
 
-std::string shell_word(const std::string& text) {
-  std::string word = "'";
-  for (const char letter : text) {
-    if (letter == '\'') {
-      word.append("'\\''");
-    } else {
-      word.push_back(letter);
-    }
-  }
-  return word.append("'");
-}
-
 std::vector<std::string> command_words(const std::string& command) {
   std::vector<std::string> words;
   for (const std::string& word : split(command, ' ')) {

@@ -45,9 +45,6 @@ std::pair<std::string, std::string> environment_padding();
 /// The last line with any text in it, at most 200 bytes, safe to print; for messages.
 std::string last_line(const std::filesystem::path& log);
 
-/// `text` as one word of a shell command.
-std::string shell_word(const std::string& text);
-
 /// What stands between the blanks of `command`, without quotes around it.
 std::vector<std::string> command_words(const std::string& command);
 

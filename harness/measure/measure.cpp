@@ -144,10 +144,7 @@ void open_samples(std::optional<SamplesFile>& samples, const RunPlan& plan, cons
 SessionHooks make_hooks(const RunPlan& plan, Workload& workload, PeakSchedule& peaks) {
   SessionHooks hooks;
   hooks.stop_requested = interrupt_requested;
-  hooks.memory_left = []() -> std::optional<double> {
-    const std::optional<long long> bytes = available_memory().bytes;
-    return bytes ? std::optional(static_cast<double>(*bytes)) : std::nullopt;
-  };
+  hooks.memory_left = memory_left;
   hooks.data_opened = [&](const DataReport&) { refuse_if_too_large(workload, plan); };
   hooks.clear_cache = [](const std::filesystem::path& root) {
     return to_json(clear_page_cache(root));
@@ -194,12 +191,11 @@ class CountingRecorder : public StepRecorder {
 
 void refuse_if_too_large(const Workload& workload, const RunPlan& plan) {
   const double needed = workload.describe(plan.context).peak_bytes;
-  const std::optional<long long> bytes = available_memory().bytes;
-  if (!bytes || needed <= static_cast<double>(*bytes)) return;
-  const auto available = static_cast<double>(*bytes);
+  const std::optional<double> available = memory_left();
+  if (!available || needed <= *available) return;
   throw Error(fmt::format("--batch-size {}", plan.context.batch_size),
               fmt::format("needs about {} of memory, {} are available",
-                          format_quantity(needed, "B"), format_quantity(available, "B")),
+                          format_quantity(needed, "B"), format_quantity(*available, "B")),
               "use a smaller batch or a machine with more memory");
 }
 

@@ -56,6 +56,12 @@ void Progress::progress(const std::string& what, std::int64_t done, std::int64_t
        done == total);
 }
 
+void Progress::note(const std::string& line) {
+  clear();
+  write_text(out_, line + "\n");
+  std::fflush(out_);
+}
+
 void Progress::training_step(const StepRecord& record) {
   epoch_seconds_ += record.seconds;
   const std::int64_t done = record.step - steps_before_;
@@ -84,11 +90,9 @@ void Progress::evaluated(const Quality& quality, const EvaluationPoint& at) {
   evaluation_seconds_ = clock_() - evaluation_begin_;
   last_quality_ = fmt::format("{} {}, ", quality.metric,
                               quality.value ? fmt::format("{:.3f}", *quality.value) : "unknown");
-  clear();
-  write_text(out_, fmt::format("epoch {}/{}: {} {}\n", at.epoch, length_.max_epochs, quality.metric,
-                               quality.value ? fmt::format("{:.4f}", *quality.value)
-                                             : "unknown: " + printable(quality.reason)));
-  std::fflush(out_);
+  note(fmt::format("epoch {}/{}: {} {}", at.epoch, length_.max_epochs, quality.metric,
+                   quality.value ? fmt::format("{:.4f}", *quality.value)
+                                 : "unknown: " + printable(quality.reason)));
 }
 
 void Progress::resumed(const Resumption& where) {

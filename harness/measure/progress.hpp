@@ -18,6 +18,8 @@ class Progress : public Observer {
 
   void stage(const std::string& name) override;
   void progress(const std::string& what, std::int64_t done, std::int64_t total) override;
+  /// A line that stays.
+  void note(const std::string& line);
   void length(const RunLength& length) override { length_ = length; }
   void dropped(std::int64_t first, const std::string& why) override;
   void step(const StepRecord& record) override;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "harness/base/print.hpp"
+#include "harness/base/started_as.hpp"
 #include "harness/base/text.hpp"
 #include "harness/check/judgement.hpp"
 #include "harness/check/output_place.hpp"
@@ -65,8 +66,7 @@ ExitCode run_series(SeriesState& state, const RunPlan& plan, const fs::path& out
     };
     const auto say_how_to_go_on = [&] {
       steps.show(false);
-      print_err(
-          fmt::format("to go on from here: harness run --resume '{}'\n", printable(out.string())));
+      print_err(going_on_text("run", out));
     };
     // A saved state that was refused is refused the next time too.
     const auto leave_after_failure = [&] {

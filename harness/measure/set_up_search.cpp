@@ -316,7 +316,11 @@ std::optional<SetUpTrials> tried(RunPlan& plan, const SetUpChoices& choices) {
     attempt({threads, choices.precisions[i]});
   }
   set_up.seconds = steady_seconds() - begin;
-  progress.finished();
+  const SetUpTrial& chosen = best_set_up(set_up.trials);
+  progress.note(fmt::format("chosen: {}, batches of {}, {} ({} in {})",
+                            format_count(chosen.threads, "thread"), chosen.batch_size,
+                            chosen.precision, format_count(std::ssize(set_up.trials), "trial"),
+                            format_quantity(set_up.seconds, "s")));
   return set_up;
 }
 

@@ -14,18 +14,6 @@ namespace {
 
 using nlohmann::json;
 
-std::string shell_word(const std::string& text) {
-  std::string out = "'";
-  for (const char c : text) {
-    if (c == '\'') {
-      out += "'\\''";
-    } else {
-      out += c;
-    }
-  }
-  return out + "'";
-}
-
 /// A path is one of the machine that ran: its last part is enough to know it by.
 std::string without_folders(const std::string& text) {
   const std::size_t slash = text.find('/');

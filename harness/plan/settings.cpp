@@ -156,7 +156,7 @@ const RegisterSettings registered({
     {.name = "precision",
      .scope = kVariant,
      .part = kChosen,
-     .summary = "fp32 or bf16",
+     .summary = "fp32 or bf16; default: by the rules, under LoadGen by trials",
      .value_name = "TYPE",
      .standard = "fp32",
      .choices = {"fp32"},
@@ -216,7 +216,8 @@ const RegisterSettings registered({
     {.name = "threads",
      .kind = kInteger,
      .part = kChosen,
-     .summary = "threads of the workload; default: the usable physical cores",
+     .summary =
+         "threads of the workload; default: the usable physical cores, under LoadGen by trials",
      .low = 1,
      .high = kMostThreads,
      .choose =
@@ -355,9 +356,11 @@ json checked(const RunPlan& plan, const Setting& what) {
     return std::find(list.begin(), list.end(), value.get<std::string>()) != list.end();
   };
   if (!is_in(choices) && is_in(what.choices)) {
+    std::vector<std::string> offered = choices;
+    std::erase(offered, "none");  // it is no choice, but to make none
     throw Error("--" + what.option() + " " + value.get<std::string>(),
                 "workload '" + plan.workload->info.name + "' does not offer it",
-                "it offers " + join(choices, ", "));
+                "it offers " + join(offered, ", "));
   }
   return choose_known(what.option().c_str(), value.get<std::string>(), choices);
 }

@@ -59,6 +59,13 @@ std::string closing_text(const ResultCommon& result) {
   text += fmt::format("\nstatus   {}{}\n", to_text(status.state),
                       status.mistrusted ? ", MISTRUSTED" : "");
   for (const Violation& violation : status.violations) {
+    // It broke no rule, somebody stopped it.
+    if (violation.rule == kCompletedRule) {
+      text += wrap(fmt::format("  {}; {}", printable(violation.actual), printable(violation.hint)),
+                   kColumns, 4) +
+              "\n";
+      continue;
+    }
     text += wrap(fmt::format("  {} at {}: expected {}, got {}{}", printable(violation.rule, 40),
                              printable(violation.path, 60), printable(violation.expected, 80),
                              printable(violation.actual),
@@ -70,6 +77,8 @@ std::string closing_text(const ResultCommon& result) {
     text += wrap("  mistrusted: " + printable(reason), kColumns, 4) + "\n";
   }
   for (const std::string& advice : status.recommendations) {
+    const auto said = [&](const std::string& reason) { return reason.find(advice) != reason.npos; };
+    if (std::any_of(status.mistrust_reasons.begin(), status.mistrust_reasons.end(), said)) continue;
     text += wrap("  advice: " + printable(advice), kColumns, 4) + "\n";
   }
   return text + kUnverifiedNotice + "\n";

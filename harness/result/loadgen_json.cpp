@@ -16,6 +16,8 @@ constexpr JsonFields kPercentile(JsonField("percentile", &LatencyPercentile::per
 constexpr JsonFields kProbe(JsonField("rate", &ServerProbe::rate),
                             JsonField("latency", &ServerProbe::latency),
                             JsonField("met", &ServerProbe::met));
+constexpr JsonFields kRepeated(JsonField("why", &RepeatedTest::why),
+                               JsonField("logs", &RepeatedTest::logs));
 constexpr JsonFields kFile(JsonField("file", &FileHash::file),
                            JsonField("sha256", &FileHash::sha256));
 constexpr JsonFields kReport(JsonField("version", &LoadGenReport::version),
@@ -53,6 +55,7 @@ json loadgen_json(const LoadGenReport& report) {
   object["percentiles"] = list_json(report.percentiles, kPercentile);
   object["histogram"] = histogram_json(report.histogram);
   if (!report.search.empty()) object["search"] = list_json(report.search, kProbe);
+  if (!report.repeated.empty()) object["repeated"] = list_json(report.repeated, kRepeated);
   if (report.set_up) object["set_up"] = set_up_json(*report.set_up);
   object["files"] = list_json(report.files, kFile);
   return object;
@@ -69,6 +72,9 @@ LoadGenReport loadgen_from(const json& object) {
   }
   if (object.contains("search")) {
     report.search = list_from<ServerProbe>(object.at("search"), kProbe);
+  }
+  if (object.contains("repeated")) {
+    report.repeated = list_from<RepeatedTest>(object.at("repeated"), kRepeated);
   }
   if (object.contains("set_up")) report.set_up = set_up_from(object.at("set_up"));
   report.files = list_from<FileHash>(object.at("files"), kFile);

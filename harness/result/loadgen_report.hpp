@@ -55,6 +55,12 @@ struct ServerProbe {
   bool met = false;    ///< it was within the bound
 };
 
+/// A whole test that was made once more, and does not count.
+struct RepeatedTest {
+  std::string why{};
+  std::string logs{};  ///< their folder, in that of the run's logs
+};
+
 /// A file beside the result.
 struct FileHash {
   std::string file{};  ///< its path from the result's folder on
@@ -75,10 +81,11 @@ struct LoadGenReport {
   std::map<std::string, double> log{};
   nlohmann::json requested = nlohmann::json::object();  ///< settings by LoadGen's names
   nlohmann::json effective = nlohmann::json::object();
-  LatencyHistogram histogram{};         ///< of queries; of offline, of batches
-  std::vector<ServerProbe> search{};    ///< for the highest valid rate, in order
-  std::optional<SetUpTrials> set_up{};  ///< where threads or batch size were chosen by measuring
-  std::vector<FileHash> files{};        ///< its logs, and the samples file with every latency
+  LatencyHistogram histogram{};          ///< of queries; of offline, of batches
+  std::vector<ServerProbe> search{};     ///< for the highest valid rate, in order
+  std::vector<RepeatedTest> repeated{};  ///< before the test that counts, in order
+  std::optional<SetUpTrials> set_up{};   ///< where threads or batch size were chosen by measuring
+  std::vector<FileHash> files{};         ///< its logs, and the samples file with every latency
 };
 
 /// Tag, unit and place in LoadGen's log of what a scenario is for.

@@ -11,7 +11,7 @@
 
 namespace harness {
 
-inline constexpr const char* kResultSchemaVersion = "1.11.0";
+inline constexpr const char* kResultSchemaVersion = "1.12.0";
 
 /// Where a run went on after it had been stopped or killed.
 struct Resumption {

@@ -36,6 +36,7 @@ enum class RunState { kValid, kInvalid, kAborted, kDryRun };
 
 /// The rule that a run breaks which ends without reaching its quality target.
 inline constexpr const char* kConvergedRule = "converged";
+inline constexpr const char* kCompletedRule = "completed";  ///< of what was stopped or failed
 
 struct Status {
   RunState state = RunState::kAborted;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,6 +41,11 @@ class Scenario {
   const ScenarioInfo& info() const { return info_; }
   /// Throws Error where the workload cannot do what is asked of it here.
   virtual void check(Workload& workload) const = 0;
+  /// Throws Error where what was chosen (as in WorkloadContext) cannot be done in that tier, or not
+  /// with so many bytes of memory. Needs no workload, so it comes before all work.
+  virtual void check_chosen(const Tier& /*tier*/,
+                            const std::map<std::string, std::string>& /*chosen*/,
+                            std::optional<double> /*memory*/) const {}
   /// Runs the workload once: prepares it, warms it up, times it. Errors before the first step
   /// propagate; from then on every outcome is a record. Prints nothing.
   virtual RunRecord run(Workload& workload, WorkloadContext& context,

@@ -25,4 +25,9 @@ AvailableMemory available_memory(const SystemRoot& root) {
   return available;
 }
 
+std::optional<double> memory_left() {
+  const std::optional<long long> bytes = available_memory().bytes;
+  return bytes ? std::optional(static_cast<double>(*bytes)) : std::nullopt;
+}
+
 }  // namespace harness

@@ -17,4 +17,7 @@ struct AvailableMemory {
 /// The smaller of what the machine has to give (MemAvailable) and what the control groups leave.
 AvailableMemory available_memory(const SystemRoot& root = SystemRoot());
 
+/// The bytes alone, of this machine.
+std::optional<double> memory_left();
+
 }  // namespace harness

@@ -142,6 +142,12 @@ const Tier& Tier::in_scenario(const std::string& name) const {
   return *this;
 }
 
+std::vector<std::string> Tier::scenario_names() const {
+  std::vector<std::string> names{scenario};
+  for (const Tier& other : scenarios) names.push_back(other.scenario);
+  return names;
+}
+
 double Tier::key(const std::string& name, double otherwise) const {
   const auto found = more.find(name);
   return found == more.end() ? otherwise : found->second;

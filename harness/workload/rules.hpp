@@ -75,6 +75,8 @@ struct Tier {
 
   /// As it is in that scenario; as it is where it names no such one.
   const Tier& in_scenario(const std::string& name) const;
+  /// All that it may be driven by, its own first.
+  std::vector<std::string> scenario_names() const;
   /// Of a scenario's own keys; `otherwise` where it has no such one.
   double key(const std::string& name, double otherwise = 0) const;
 };

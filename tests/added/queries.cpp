@@ -22,7 +22,10 @@ class StubQueries : public Workload, public Steps, public Answers {
   void prepare(const WorkloadContext& context) override { context_ = &context; }
 
   std::int64_t samples() const override { return number("samples"); }
-  void load(const Samples& samples) override { loaded_ = samples; }
+  void load(const Samples& samples) override {
+    loaded_ = samples;
+    if (loads_++ > 0) speed_ *= number("faster");
+  }
   std::vector<float> answer_query(const Samples& samples) override {
     std::vector<float> rows;
     for (const std::int64_t sample : samples) {
@@ -34,12 +37,12 @@ class StubQueries : public Workload, public Steps, public Answers {
       rows.push_back(number("fickle") != 0 ? static_cast<float>(answered_) : 1);
     }
     if (answered_ >= number("breaks-after")) throw std::runtime_error("the stub broke");
-    const int warming = answered_ < number("slow-first") ? 4 : 1;
+    const std::int64_t warming = answered_ < number("slow-first") ? number("slow-times") : 1;
     answered_ += std::ssize(samples);
     const auto one = std::chrono::microseconds(number(narrow() ? "narrow-query-us" : "query-us"));
     std::this_thread::sleep_for(
         (one * samples.size() + std::chrono::microseconds(number("overhead-us"))) * slowness() *
-        warming);
+        warming / speed_);
     return rows;
   }
   Quality score_answers(const std::vector<float>& rows) const override {
@@ -78,6 +81,8 @@ class StubQueries : public Workload, public Steps, public Answers {
   const WorkloadContext* context_ = nullptr;
   Samples loaded_{};
   std::int64_t answered_ = 0;
+  std::int64_t loads_ = 0;
+  std::int64_t speed_ = 1;
 };
 
 WorkloadInfo info() {
@@ -91,7 +96,9 @@ WorkloadInfo info() {
                        {"wrong", "0", "samples with a wrong answer"},
                        {"narrow-wrong", "0", "the same in bf16"},
                        {"fickle", "0", "1: answers differ from one time to the next"},
-                       {"slow-first", "0", "answers that take four times as long"},
+                       {"slow-first", "0", "answers that take longer"},
+                       {"slow-times", "4", "so many times as long"},
+                       {"faster", "1", "times as fast after each further test has begun"},
                        {"breaks-after", "1000000000", "answers"}}};
 }
 

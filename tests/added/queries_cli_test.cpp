@@ -15,11 +15,11 @@
 #include "harness/base/files.hpp"
 #include "harness/base/hash.hpp"
 #include "harness/result/digest.hpp"
-#include "harness/scenario/loadgen/driver.hpp"
 #include "tests/added/run_added.hpp"
+#include "tests/added/stub_queries.hpp"
 #include "tests/support/files_of_runs.hpp"
 #include "tests/support/process.hpp"
-#include "tests/support/profile_of_null.hpp"
+#include "tests/support/suite_home.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 using namespace harness;  // NOLINT(google-build-using-namespace)
@@ -28,30 +28,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const std::string kRules = HARNESS_SOURCE_DIR "/tests/added/stub-queries.json";
-
-/// Whether this build can run them at all.
-bool without_loadgen() {
-  if (loadgen::why_unavailable().empty()) return false;
-  WARN("not tested: " << loadgen::why_unavailable());
-  return true;
-}
-
-std::vector<std::string> command(const std::string& scenario, const fs::path& out,
-                                 const std::vector<std::string>& more = {}) {
-  std::vector<std::string> arguments{"run",    "--rules", kRules,      "--scenario",
-                                     scenario, "--out",   out.string()};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
-}
-
 /// With a rate where there is one to give.
 std::vector<std::string> at_rate(const std::string& scenario, std::vector<std::string> more) {
   if (scenario == "server") more.insert(more.end(), {"--server-rate", "500"});
   return more;
 }
-
-json result_in(const fs::path& out) { return read_json(only_file(out, ".json")); }
 
 /// The outcome's numbers in LoadGen's own log.
 json logged(const fs::path& out, const std::string& key) {
@@ -82,7 +63,7 @@ TEST_CASE("a run by LoadGen holds what LoadGen's own log says", "[queries]") {
                Case{"server", "result_completed_samples_per_sec", 1, "latency.query"},
                Case{"offline", "result_samples_per_second", 1, "time.batch"});
   const TemporaryFolder folder;
-  const Outcome outcome = run_added(command(one.scenario, folder.path()));
+  const Outcome outcome = run_added(queries_command(one.scenario, folder.path()));
   INFO(one.scenario << outcome.err << outcome.out);
   // Whether a server holds its bound is a matter of what else the machine does.
   const bool server = std::string(one.scenario) == "server";
@@ -116,7 +97,8 @@ TEST_CASE("a run by LoadGen holds what LoadGen's own log says", "[queries]") {
 TEST_CASE("answers that are wrong cost the quality, and so the run", "[queries]") {
   if (without_loadgen()) return;
   const TemporaryFolder folder;
-  const Outcome outcome = run_added(command("offline", folder.path(), {"--set", "wrong=20"}));
+  const Outcome outcome =
+      run_added(queries_command("offline", folder.path(), {"--set", "wrong=20"}));
   CHECK(outcome.code == 3);
   CHECK(result_in(folder.path()).at("/quality/value"_json_pointer) == Approx(0.6));
 }
@@ -125,7 +107,8 @@ TEST_CASE("a test that LoadGen calls invalid is invalid, with its reasons", "[qu
   if (without_loadgen()) return;
   const TemporaryFolder folder;
   // Too few queries for early stopping.
-  const Outcome outcome = run_added(command("single-stream", folder.path(), {"--steps", "10"}));
+  const Outcome outcome =
+      run_added(queries_command("single-stream", folder.path(), {"--steps", "10"}));
   CHECK(outcome.code == 3);
   const json result = result_in(folder.path());
   CHECK(result.at("/loadgen/validity"_json_pointer) == "invalid");
@@ -134,32 +117,14 @@ TEST_CASE("a test that LoadGen calls invalid is invalid, with its reasons", "[qu
   CHECK(result.at("/status/state"_json_pointer) == "invalid");
 }
 
-TEST_CASE("a test that ends too early, since the warm-up was slow, is repeated with more queries",
-          "[queries]") {
-  if (without_loadgen()) return;
-  const TemporaryFolder folder;
-  // The eight batches of the warm-up.
-  const Outcome outcome = run_added(command(
-      "offline", folder.path(),
-      {"--set", "query-us=2000", "--set", "slow-first=64", "--threads", "1", "--batch-size", "8"}));
-  INFO(outcome.err << outcome.out);
-  CHECK(outcome.code == 0);
-  CHECK_THAT(outcome.err, Catch::Contains("again with more of them"));
-  CHECK(result_in(folder.path()).at("/loadgen/validity"_json_pointer) == "valid");
-  // What does not count is in the samples' file, and nowhere else.
-  const auto lines = lines_of(only_file(folder.path(), ".jsonl"));
-  CHECK(std::count_if(lines.begin(), lines.end(),
-                      [](const json& line) { return line.value("event", "") == "dropped"; }) == 1);
-  CHECK(run_harness({"validate", folder.path().string()}).code == 0);
-}
-
 TEST_CASE("Ctrl-C leaves an aborted result with the latencies so far", "[queries]") {
   if (without_loadgen()) return;
   const std::string scenario = GENERATE("single-stream", "multi-stream", "server", "offline");
   const TemporaryFolder folder;
   const fs::path program = fs::path(harness_program()).parent_path() / "harness_added";
-  Process process(command(scenario, folder.path(), at_rate(scenario, {"--min-seconds", "60"})), {},
-                  {}, program.string());
+  Process process(
+      queries_command(scenario, folder.path(), at_rate(scenario, {"--min-seconds", "60"})), {}, {},
+      program.string());
   wait_for_line(folder.path(), ".jsonl", "\"step\":60,");
   process.signal(SIGINT);
   const Outcome outcome = process.wait();
@@ -177,8 +142,9 @@ TEST_CASE("kill -9 loses no latency that was written", "[queries]") {
   const std::string scenario = GENERATE("single-stream", "offline", "server");
   const TemporaryFolder folder;
   const fs::path program = fs::path(harness_program()).parent_path() / "harness_added";
-  Process process(command(scenario, folder.path(), at_rate(scenario, {"--min-seconds", "60"})), {},
-                  {}, program.string());
+  Process process(
+      queries_command(scenario, folder.path(), at_rate(scenario, {"--min-seconds", "60"})), {}, {},
+      program.string());
   wait_for_line(folder.path(), ".jsonl", "\"step\":60,");
   process.signal(SIGKILL);
   CHECK(process.wait().code == 128 + SIGKILL);
@@ -192,8 +158,8 @@ TEST_CASE("a workload that breaks under LoadGen ends the run with what was measu
   if (without_loadgen()) return;
   const std::string scenario = GENERATE("single-stream", "offline", "server");
   const TemporaryFolder folder;
-  const Outcome outcome =
-      run_added(command(scenario, folder.path(), at_rate(scenario, {"--set", "breaks-after=300"})));
+  const Outcome outcome = run_added(
+      queries_command(scenario, folder.path(), at_rate(scenario, {"--set", "breaks-after=300"})));
   INFO(scenario << outcome.err);
   CHECK(outcome.code == 2);
   const json result = result_in(folder.path());
@@ -209,7 +175,8 @@ TEST_CASE("files of LoadGen's that lie about change nothing", "[queries]") {
   }
   const fs::path program = fs::path(harness_program()).parent_path() / "harness_added";
   const Outcome outcome =
-      Process(command("offline", folder / "out"), {}, folder.path(), program.string()).wait();
+      Process(queries_command("offline", folder / "out"), {}, folder.path(), program.string())
+          .wait();
   INFO(outcome.err);
   CHECK(outcome.code == 0);
 }
@@ -217,16 +184,19 @@ TEST_CASE("files of LoadGen's that lie about change nothing", "[queries]") {
 TEST_CASE("a rate that no machine holds is refused or found invalid", "[queries]") {
   if (without_loadgen()) return;
   const TemporaryFolder folder;
-  const Outcome absurd = run_added(
-      command("server", folder / "absurd", {"--server-rate", "1e9", "--min-seconds", "600"}));
-  CHECK(absurd.code != 0);
-  CHECK_THAT(absurd.err, Catch::Contains("--server-rate"));
+  for (const char* runs : {"1", "2"}) {
+    check_one_error(run_added(queries_command(
+                        "server", folder / "absurd",
+                        {"--server-rate", "1e9", "--min-seconds", "600", "--runs", runs})),
+                    1, "--server-rate 1e+09: 6e+11 queries are made before the test begins");
+    CHECK_FALSE(fs::exists(folder / "absurd"));
+  }
   const Outcome endless =
-      run_added(command("server", folder / "endless", {"--server-rate", "0.001"}));
-  CHECK(endless.code == 1);
-  CHECK_THAT(endless.err, Catch::Contains("the tier allows"));
+      run_added(queries_command("server", folder / "endless", {"--server-rate", "0.001"}));
+  check_one_error(endless, 1, "the tier allows");
   // 4 samples at a time take 0.8 ms: 5000 a second.
-  const Outcome high = run_added(command("server", folder / "high", {"--server-rate", "20000"}));
+  const Outcome high =
+      run_added(queries_command("server", folder / "high", {"--server-rate", "20000"}));
   CHECK(high.code == 3);
   CHECK(result_in(folder / "high").at("/loadgen/validity"_json_pointer) == "invalid");
 }
@@ -236,8 +206,8 @@ TEST_CASE("compliance tests pass where answers and speed stay, and tell where th
   if (without_loadgen()) return;
   const TemporaryFolder folder;
   const auto audited = [&](const char* test, const char* more, const fs::path& out) {
-    const Outcome outcome = run_added(
-        command("offline", out, {"--audit", test, "--set", more, "--set", "query-us=1000"}));
+    const Outcome outcome = run_added(queries_command(
+        "offline", out, {"--audit", test, "--set", more, "--set", "query-us=1000"}));
     INFO(outcome.err);
     CHECK(outcome.code != 1);
     return result_in(out).at("loadgen");
@@ -258,7 +228,7 @@ TEST_CASE("compliance tests pass where answers and speed stay, and tell where th
 TEST_CASE("threads and batch size are chosen by measuring, once for a series", "[queries]") {
   if (without_loadgen()) return;
   const TemporaryFolder folder;
-  json rules = read_json(kRules);
+  json rules = read_json(kStubRules);
   json& offline = rules["tiers"]["quick"]["scenarios"]["offline"];
   offline.update({{"search_seconds", 5}, {"any_batch_size", true}});
   const std::string file = (folder / "rules.json").string();
@@ -336,7 +306,8 @@ TEST_CASE("options that do nothing in a scenario are refused", "[queries]") {
   if (without_loadgen()) return;
   const TemporaryFolder folder;
   const auto refused = [&](const std::vector<std::string>& more, const char* part) {
-    std::vector<std::string> arguments{"run", "--rules", kRules, "--out", folder.path().string()};
+    std::vector<std::string> arguments{"run", "--rules", kStubRules, "--out",
+                                       folder.path().string()};
     arguments.insert(arguments.end(), more.begin(), more.end());
     check_one_error(run_added(arguments), 1, part);
   };
@@ -351,7 +322,7 @@ TEST_CASE("where nothing can be kept nothing is tried", "[queries]") {
   if (without_loadgen()) return;
   const TemporaryFolder folder;
   std::ofstream(folder / "file") << "not a folder";
-  const Outcome outcome = run_added(command("offline", folder / "file"));
+  const Outcome outcome = run_added(queries_command("offline", folder / "file"));
   check_one_error(outcome, 1, "file");
   CHECK(outcome.err.find("trying") == std::string::npos);
 }
@@ -360,7 +331,7 @@ TEST_CASE("a run of LoadGen's is repeated by --from", "[queries]") {
   if (without_loadgen()) return;
   const TemporaryFolder folder;
   const std::string scenario = GENERATE("single-stream", "multi-stream", "offline");
-  REQUIRE(run_added(command(scenario, folder / "first")).code == 0);
+  REQUIRE(run_added(queries_command(scenario, folder / "first")).code == 0);
   const fs::path first = only_file(folder / "first", ".json");
   const Outcome again =
       run_added({"run", "--from", first.string(), "--out", (folder / "again").string()});
@@ -372,7 +343,8 @@ TEST_CASE("a run of LoadGen's is repeated by --from", "[queries]") {
 TEST_CASE("queries of their own size take no batch size", "[queries]") {
   const TemporaryFolder folder;
   const std::string scenario = GENERATE("single-stream", "multi-stream");
-  const Outcome outcome = run_added(command(scenario, folder / "out", {"--batch-size", "4"}));
+  const Outcome outcome =
+      run_added(queries_command(scenario, folder / "out", {"--batch-size", "4"}));
   CHECK(outcome.code == 1);
   CHECK_THAT(outcome.err, Catch::Contains("--batch-size"));
 }

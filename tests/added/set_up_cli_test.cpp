@@ -10,9 +10,9 @@
 #include "harness/check/checked_file.hpp"
 #include "harness/result/digest.hpp"
 #include "tests/added/run_added.hpp"
+#include "tests/added/stub_queries.hpp"
 #include "tests/support/files_of_runs.hpp"
 #include "tests/support/process.hpp"
-#include "tests/support/profile_of_null.hpp"
 #include "tests/support/suite_home.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -22,16 +22,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const std::string kRules = HARNESS_SOURCE_DIR "/tests/added/stub-queries.json";
-
-json result_in(const fs::path& out) { return read_json(only_file(out, ".json")); }
-
 /// Of a campaign with these options of its sides, stopped when so many runs have ended; those that
 /// were not stopped. The workload is twice as fast in bf16.
 std::vector<json> campaign_results(const std::string& baseline, const std::string& candidate,
                                    std::size_t count) {
   const TemporaryFolder folder;
-  json rules = read_json(kRules);
+  json rules = read_json(kStubRules);
   json& offline = rules["tiers"]["quick"]["scenarios"]["offline"];
   offline.update({{"search_seconds", 1}, {"any_batch_size", true}});
   std::ofstream(folder / "rules.json") << rules;
@@ -67,7 +63,7 @@ std::vector<json> campaign_results(const std::string& baseline, const std::strin
 TEST_CASE("a precision is chosen by measuring, where a quality is held", "[queries]") {
   if (without_loadgen()) return;
   const TemporaryFolder folder;
-  json rules = read_json(kRules);
+  json rules = read_json(kStubRules);
   rules["tiers"]["quick"]["scenarios"]["single-stream"]["search_seconds"] = 2;
   const auto run = [&](const fs::path& out, const std::vector<std::string>& more, int code = 0) {
     const std::string file = (folder / "rules.json").string();
@@ -155,7 +151,7 @@ TEST_CASE("what one side of a campaign was told, the other does not take for a c
 TEST_CASE("Ctrl-C while threads and batch size are chosen ends the run at once", "[queries]") {
   if (without_loadgen()) return;
   const TemporaryFolder folder;
-  json rules = read_json(kRules);
+  json rules = read_json(kStubRules);
   rules["tiers"]["quick"]["scenarios"]["offline"].update(
       {{"search_seconds", 600}, {"any_batch_size", true}});
   const std::string file = (folder / "rules.json").string();

@@ -142,7 +142,9 @@ TEST_CASE("a product of ours is replayed by our kernel, else by oneDNN's", "[rep
   CHECK(implementation("f32", "17x40:40x33") == harness::kernels::product_name());
   CHECK(implementation("f32", "1x1:1x1") == harness::kernels::product_name());
   if (harness::kernels::has_narrow_products()) {
-    CHECK(implementation("bf16", "17x40:40x33") == harness::kernels::narrow_product_name());
+    const std::string name = implementation("bf16", "17x40:40x33");
+    CAPTURE(name);
+    CHECK((name == "product:AMX_BF16" || name == "product:AVX512_BF16"));
   }
   // An odd depth has no pairs.
   if (has_bf16()) CHECK(implementation("bf16", "17x41:41x33").find("product") != 0);

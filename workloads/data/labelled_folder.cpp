@@ -54,7 +54,8 @@ std::optional<std::int64_t> number_below(const std::string& name, std::int64_t c
 /// Folders by their classes.
 std::map<std::int64_t, fs::path> class_folders(const fs::path& root, std::int64_t classes) {
   std::error_code none;
-  if (!fs::is_directory(root, none)) throw Error(printable(root.string()), "is no folder");
+  if (!fs::is_directory(root, none))
+    throw Error("--data " + printable(root.string()), "is no folder");
   std::vector<fs::path> folders = sorted(root);
   std::erase_if(folders, [&](const fs::path& path) { return !fs::is_directory(path, none); });
   std::map<std::int64_t, fs::path> by_class;

@@ -6,10 +6,12 @@
 namespace harness {
 namespace {
 
-/// What the run's scenario times one by one; null where its scenario is not known here.
+/// What the run's scenario times one by one; null where its scenario is not known here or is
+/// LoadGen's.
 const Metric* timed_metric(const Result& run) {
   const auto scenario = scenario_infos().find(run.rules.scenario);
-  if (scenario == scenario_infos().end()) return nullptr;
+  // LoadGen's tests have a figure of its own, or none where they were stopped.
+  if (scenario == scenario_infos().end() || scenario->second.by_loadgen) return nullptr;
   return find_metric(run.metrics, scenario->second.metric);
 }
 

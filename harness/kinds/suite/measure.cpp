@@ -160,11 +160,19 @@ class Runner {
       std::optional<double> seconds = usual_seconds(slot.plan->workload);
       if (!seconds) seconds = usual_seconds("");
       at_least = at_least || !seconds;
-      left += seconds.value_or(slot.plan->plan.tier.min_seconds) + plan_.pause_seconds;
+      const Tier& tier = slot.plan->plan.tier;
+      left += seconds.value_or(tier.min_seconds + tier.key("search_seconds")) + plan_.pause_seconds;
     }
     if (left < 1) return "";
     return fmt::format("{} {} left for all", at_least ? "at least" : "about",
                        format_time_left(left));
+  }
+
+  /// With the trials of a set-up, which come before the run begins.
+  static double seconds_of(const Slot& slot) {
+    const auto& loadgen = slot.so_far.latest->run.loadgen;
+    return task_of(*slot.plan, *slot.so_far.latest).run->seconds +
+           (loadgen && loadgen->set_up ? loadgen->set_up->seconds : 0);
   }
 
   /// Mean over the runs that came to their end; an empty `workload` stands for all.
@@ -173,7 +181,7 @@ class Runner {
     int count = 0;
     for (const Slot& slot : slots_) {
       if (!ran(slot) || (!workload.empty() && slot.plan->workload != workload)) continue;
-      sum += task_of(*slot.plan, *slot.so_far.latest).run->seconds;
+      sum += seconds_of(slot);
       ++count;
     }
     return count == 0 ? std::nullopt : std::optional(sum / count);

@@ -43,16 +43,20 @@ std::string queries_text(const Result& result) {
   return text;
 }
 
+std::string trial_text(const SetUpTrial& trial) {
+  return fmt::format("{}, batches of {}{}", format_count(trial.threads, "thread"), trial.batch_size,
+                     trial.precision.empty() ? "" : ", " + printable(trial.precision, 8));
+}
+
 std::string set_up_text(const SetUpTrials& set_up) {
   const SetUpTrial& best = best_set_up(set_up.trials);
   const SetUpTrial& usual = set_up.trials.front();
   const std::string gain =
       &best == &usual
           ? "the usual one"
-          : fmt::format("{:.2f}x the usual", best.samples_per_second / usual.samples_per_second);
-  const std::string precision = best.precision.empty() ? "" : ", " + printable(best.precision, 8);
-  return wrap(fmt::format("{:<26} {}, batches of {}{}: {}, of {} tried{}", "set-up",
-                          format_count(best.threads, "thread"), best.batch_size, precision, gain,
+          : fmt::format("{:.2f}x the usual ({})",
+                        best.samples_per_second / usual.samples_per_second, trial_text(usual));
+  return wrap(fmt::format("{:<26} {}: {}, best of {} tried{}", "set-up", trial_text(best), gain,
                           std::ssize(set_up.trials), set_up.from.empty() ? "" : " before"),
               kColumns, 27) +
          "\n";
@@ -66,7 +70,7 @@ std::string loadgen_text(const Result& result) {
   const bool offline = result.rules.scenario == "offline";
   std::string text =
       wrap(fmt::format("{:<26} {:>16}  {}: {} in {}{}",
-                       "LoadGen: " + printable(report.figure.tag, 17),
+                       "LoadGen " + printable(report.figure.tag, 18),
                        report.figure.value > 0
                            ? format_quantity(report.figure.value, printable(report.figure.unit, 16))
                            : "none",

@@ -176,11 +176,15 @@ std::string render_summary(const Result& result) {
           "\n";
   text += data_text(result.dataset);
   text += training_text(result);
+  // What LoadGen found is what the run was for.
+  if (result.loadgen) {
+    text += "\n" + loadgen_text(result);
+    add_quality(text, result);
+  }
   add_metrics(text, result);
   text += "\n";
   add_machine(text, result);
-  text += loadgen_text(result);
-  add_quality(text, result);
+  if (!result.loadgen) add_quality(text, result);
   text += closing_text(result);
   return text;
 }

@@ -86,7 +86,6 @@ class QueryLoop : public SystemUnderTest {
     if (options_.logs.empty()) throw Error("LoadGen", "has no folder for its logs");
     session_.tell(&Observer::stage, "queries");
     plan_ = plan_of_tier(info_.name, options_.tier, answers_.samples());
-    if (info_.name == "server") refuse_endless();
     load(first_samples());
     begin_ = session_.now();
     warm_up();
@@ -115,13 +114,17 @@ class QueryLoop : public SystemUnderTest {
     return offline_ ? context_.batch_size : plan_.samples_per_query;
   }
 
-  void warm_up() {
-    const std::int64_t count = std::max<std::int64_t>(1, options_.tier.warmup_steps);
+  void tell_length(std::int64_t least) {
     session_.tell(&Observer::length, RunLength{.warmup_steps = options_.tier.warmup_steps,
-                                               .min_steps = options_.tier.min_steps,
+                                               .min_steps = least,
                                                .min_seconds = options_.tier.min_seconds,
                                                .unit = info_.unit,
                                                .in_samples = offline_});
+  }
+
+  void warm_up() {
+    const std::int64_t count = std::max<std::int64_t>(1, options_.tier.warmup_steps);
+    tell_length(options_.tier.min_steps);
     std::vector<double> seconds;
     std::int64_t next = 0;
     for (std::int64_t i = 0; i < count; ++i) {
@@ -182,49 +185,33 @@ class QueryLoop : public SystemUnderTest {
     if (plan_.rate == 0) plan_.rate = search_.back().rate;
   }
 
-  /// Nobody can stop LoadGen while it waits for the time of the next query.
-  void refuse_endless() const {
-    const double rate = parse_number(chosen("server_rate")).value_or(0);
-    const double seconds = static_cast<double>(plan_.min_queries) / rate;
-    const double most = options_.tier.max_seconds;
-    if (rate <= 0 || most <= 0 || seconds <= most) return;
-    throw Error(fmt::format("--server-rate {:g}", rate),
-                fmt::format("its {} queries take {}, the tier allows {}", plan_.min_queries,
-                            format_quantity(seconds, "s"), format_quantity(most, "s")),
-                "give a higher rate");
-  }
-
   static void limit_waiting(TestPlan& plan) {
     plan.most_waiting = static_cast<std::int64_t>(plan.rate * kMostWaitingSeconds) + 64;
   }
 
-  /// What makes a test worth repeating.
-  struct Again {
-    std::string why{};     ///< what was measured does not count
-    std::string folder{};  ///< that its logs are kept in
-  };
-
-  /// The whole test; again where what was told of the machine beforehand turns out to be wrong.
+  /// The whole test; again where what was told of the machine beforehand turns out to be wrong. Who
+  /// asked for a stop meanwhile gets what was measured.
   void time_queries() {
     for (std::size_t attempt = 0;; ++attempt) {
       if (info_.name == "server") limit_waiting(plan_);
       queries_ = 0;
+      if (offline_) tell_length(static_cast<std::int64_t>(queries_of(plan_)));
       timed_ = true;
       const TestLog log = test(plan_, kTimed);
       timed_ = false;
-      std::optional<Again> again;
-      if (!log.valid) {
+      std::optional<RepeatedTest> again;
+      if (!log.valid && !hooks_.stop_requested()) {
         again = info_.name == "server" ? with_less(log, attempt) : with_more(log, attempt);
       }
       if (!again) return report(log);
-      fs::rename(options_.logs / kTimed, options_.logs / again->folder);
+      fs::rename(options_.logs / kTimed, options_.logs / again->logs);
       forget_timed(again->why);
-      session_.stop_if_asked();
+      repeated_.push_back(std::move(*again));
     }
   }
 
   /// At a lower rate, where a server was asked for too much.
-  std::optional<Again> with_less(const TestLog& log, std::size_t attempt) {
+  std::optional<RepeatedTest> with_less(const TestLog& log, std::size_t attempt) {
     const std::optional<double> factor = rate_factor(attempt);
     if (search_.empty() || !factor || !was_too_fast(log)) return std::nullopt;
     search_.push_back({plan_.rate, latency_of(log, plan_), false});
@@ -232,12 +219,12 @@ class QueryLoop : public SystemUnderTest {
     plan_.rate *= *factor;
     tell(fmt::format("too many queries for the whole test: again with {:.4g} queries/s",
                      plan_.rate));
-    return Again{why, fmt::format("search-{}", search_.size())};
+    return RepeatedTest{why, fmt::format("search-{}", search_.size())};
   }
 
   /// With more queries, where all were answered before the time was up: what is slow in the warm-up
   /// may not be so later.
-  std::optional<Again> with_more(const TestLog& log, std::size_t attempt) {
+  std::optional<RepeatedTest> with_more(const TestLog& log, std::size_t attempt) {
     constexpr std::size_t kMost = 2;
     const double seconds = last_answer_ - first_query_;
     const double usual = queries_ > 0 ? seconds / static_cast<double>(queries_) : 0;
@@ -253,7 +240,7 @@ class QueryLoop : public SystemUnderTest {
     plan_ = longer;
     const std::string took = format_quantity(seconds, "s");
     tell(fmt::format("all queries were answered within {}: again with more of them", took));
-    return Again{"the test ended after " + took, fmt::format("short-{}", attempt + 1)};
+    return RepeatedTest{"the test ended after " + took, fmt::format("short-{}", attempt + 1)};
   }
 
   double optimism() const { return offline_ ? kOptimismOffline : kOptimism; }
@@ -285,6 +272,7 @@ class QueryLoop : public SystemUnderTest {
     report.seconds = last_answer_ - first_query_;
     report.histogram = latencies_.histogram();
     report.search = search_;
+    report.repeated = repeated_;
     const std::string clock = moved_clock(clock_);
     if (!clock.empty()) {
       report.valid = false;
@@ -378,6 +366,7 @@ class QueryLoop : public SystemUnderTest {
   TestPlan plan_{};
   TestClock clock_{};
   std::vector<ServerProbe> search_{};
+  std::vector<RepeatedTest> repeated_{};
   double begin_ = 0;
   double usual_seconds_ = 0;  ///< of a query; of offline, of a sample
   std::int64_t queries_ = 0;  ///< timed; of offline, samples

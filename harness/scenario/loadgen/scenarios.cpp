@@ -5,6 +5,7 @@
 #include <string>
 
 #include "harness/base/error.hpp"
+#include "harness/base/number.hpp"
 #include "harness/base/text.hpp"
 #include "harness/result/result.hpp"
 #include "harness/scenario/loadgen/driver.hpp"
@@ -25,6 +26,13 @@ class LoadGenScenario : public Scenario {
     demand_of<Answers>(workload);
     const std::string missing = loadgen::why_unavailable();
     if (!missing.empty()) throw Error("scenario '" + info().name + "'", missing);
+  }
+
+  void check_chosen(const Tier& tier, const std::map<std::string, std::string>& chosen,
+                    std::optional<double> memory) const override {
+    const auto asked = chosen.find("server_rate");
+    const auto rate = asked == chosen.end() ? std::nullopt : parse_number(asked->second);
+    if (info().name == "server" && rate) loadgen::refuse_bad_rate(tier, *rate, memory);
   }
 
   RunRecord run(Workload& workload, WorkloadContext& context, const ScenarioOptions& options,

@@ -35,13 +35,16 @@ constexpr double kMadeReady = 2;
   throw Error("LoadGen: " + what, why, "mend the tier of the rules, or --steps and --min-seconds");
 }
 
-double queries_of(const TestPlan& plan) {
-  const auto least = static_cast<double>(plan.min_queries);
-  if (plan.scenario == "server") return std::max(least, plan.rate * plan.min_seconds);
-  if (plan.scenario == "offline") {
-    return std::max(least, 1.1 * plan.min_seconds / plan.expected_seconds);
-  }
-  return std::max(least, kMadeReady * plan.min_seconds / plan.expected_seconds);
+/// All queries are made before the first is asked.
+void refuse_if_too_many(const TestPlan& plan, std::optional<double> available) {
+  const double needed = bytes_of_queries(plan);
+  if (!available || needed <= *available) return;
+  throw Error(
+      plan.scenario == "server" ? fmt::format("--server-rate {:g}", plan.rate) : "LoadGen",
+      fmt::format("{:.3g} queries are made before the test begins and need about {} of memory, {} "
+                  "are available",
+                  queries_of(plan), format_quantity(needed, "B"), format_quantity(*available, "B")),
+      plan.scenario == "server" ? "a lower rate or fewer --min-seconds" : "fewer --min-seconds");
 }
 
 }  // namespace
@@ -67,6 +70,15 @@ TestPlan plan_of_tier(std::string_view scenario, const Tier& tier, std::int64_t 
   plan.latency_bound = tier.key("latency_bound_ms") * 1e-3;
   plan.seeds = seeds_of_round(tier.more.at("round"));
   return plan;
+}
+
+double queries_of(const TestPlan& plan) {
+  const auto least = static_cast<double>(plan.min_queries);
+  if (plan.scenario == "server") return std::max(least, plan.rate * plan.min_seconds);
+  if (plan.scenario == "offline") {
+    return std::max(least, 1.1 * plan.min_seconds / plan.expected_seconds);
+  }
+  return std::max(least, kMadeReady * plan.min_seconds / plan.expected_seconds);
 }
 
 double bytes_of_queries(const TestPlan& plan) {
@@ -103,13 +115,24 @@ void refuse_bad_plan(const TestPlan& plan, std::optional<double> available) {
     refuse("TEST04",
            fmt::format("needs 4 samples in memory, there are {}", plan.samples_in_memory));
   }
-  const double needed = bytes_of_queries(plan);
-  if (!available || needed <= *available) return;
-  throw Error(
-      fmt::format("LoadGen: {:.3g} queries", queries_of(plan)),
-      fmt::format("are made before the test begins and need about {} of memory, {} are available",
-                  format_quantity(needed, "B"), format_quantity(*available, "B")),
-      server ? "a lower --server-rate or fewer --min-seconds" : "fewer --min-seconds");
+  refuse_if_too_many(plan, available);
+}
+
+void refuse_bad_rate(const Tier& tier, double rate, std::optional<double> available) {
+  TestPlan plan;
+  plan.scenario = "server";
+  plan.min_queries = tier.min_steps;
+  plan.min_seconds = tier.min_seconds;
+  plan.rate = rate;
+  // Nobody can stop LoadGen while it waits for the time of the next query.
+  const double seconds = static_cast<double>(plan.min_queries) / rate;
+  if (rate > 0 && tier.max_seconds > 0 && seconds > tier.max_seconds) {
+    throw Error(fmt::format("--server-rate {:g}", rate),
+                fmt::format("its {} queries take {}, the tier allows {}", plan.min_queries,
+                            format_quantity(seconds, "s"), format_quantity(tier.max_seconds, "s")),
+                "give a higher rate");
+  }
+  refuse_if_too_many(plan, available);
 }
 
 bool can_run(const TestPlan& plan, std::optional<double> available) {

@@ -49,8 +49,15 @@ TestPlan plan_of_tier(std::string_view scenario, const Tier& tier, std::int64_t 
 /// begins.
 void refuse_bad_plan(const TestPlan& plan, std::optional<double> available);
 
+/// Throws Error for a rate of a server's queries that makes the test of `tier` longer than it may
+/// be, or take more than `available` bytes.
+void refuse_bad_rate(const Tier& tier, double rate, std::optional<double> available);
+
 /// Whether refuse_bad_plan() lets it pass.
 bool can_run(const TestPlan& plan, std::optional<double> available);
+
+/// That LoadGen makes ready before its test begins, all of which it asks in offline, as samples.
+double queries_of(const TestPlan& plan);
 
 /// Bytes that LoadGen takes for the queries of `plan`.
 double bytes_of_queries(const TestPlan& plan);
