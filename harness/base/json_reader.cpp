@@ -166,6 +166,14 @@ std::string position_text(std::string_view before) {
   return fmt::format("line {}, column {}", line, std::max<std::size_t>(column, 1));
 }
 
+/// The parser wanted more: a copy that broke off, or a full disk.
+bool cut_off(const Builder& builder) {
+  if (!builder.syntax_error()) return false;
+  const std::string& trouble = builder.trouble();
+  return trouble.find("unexpected end of input") != std::string::npos ||
+         trouble.find("missing closing quote") != std::string::npos;
+}
+
 }  // namespace
 
 json parse_json(std::string_view text, const std::string& name, const JsonLimits& limits) {
@@ -181,14 +189,10 @@ json parse_json(std::string_view text, const std::string& name, const JsonLimits
     if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
       throw Error(printable(name), "is empty");
     }
-    // The parser wanted more: a copy that broke off, or a full disk.
-    if (builder.syntax_error() && reached == end) {
-      throw Error(printable(name),
-                  "is cut off: it ends within its JSON, at " + position_text(text));
-    }
     const std::string_view before = text.substr(0, static_cast<std::size_t>(reached - text.data()));
-    throw Error(printable(name), (builder.syntax_error() ? "not JSON at " : "refused at ") +
-                                     position_text(before) + ": " + builder.trouble());
+    throw Error(printable(name),
+                (builder.syntax_error() ? "not JSON at " : "refused at ") + position_text(before) +
+                    ": " + (cut_off(builder) ? "it is cut off there" : builder.trouble()));
   }
   return std::move(builder.root());
 }

@@ -352,15 +352,11 @@ json checked(const RunPlan& plan, const Setting& what) {
   }
   const auto& choices = choices_of(what, plan.workload->info);
   if (!value.is_string() || choices.empty()) return value;
-  const auto is_in = [&](const std::vector<std::string>& list) {
-    return std::find(list.begin(), list.end(), value.get<std::string>()) != list.end();
-  };
-  if (!is_in(choices) && is_in(what.choices)) {
-    std::vector<std::string> offered = choices;
-    std::erase(offered, "none");  // it is no choice, but to make none
+  const auto in = [&](const auto& list) { return std::count(list.begin(), list.end(), value) > 0; };
+  if (!in(choices) && in(what.choices)) {
     throw Error("--" + what.option() + " " + value.get<std::string>(),
                 "workload '" + plan.workload->info.name + "' does not offer it",
-                "it offers " + join(offered, ", "));
+                "its choices: " + join(choices, ", "));
   }
   return choose_known(what.option().c_str(), value.get<std::string>(), choices);
 }

@@ -302,6 +302,42 @@ TEST_CASE("threads and batch size are chosen by measuring, once for a series", "
   CHECK(asked["settings"]["effective"]["batch_size"] == 4);
 }
 
+TEST_CASE("a scenario that the tier does not name is told before the run", "[queries]") {
+  if (without_loadgen()) return;
+  const TemporaryFolder folder;
+  json rules = read_json(kStubRules);
+  rules["tiers"]["quick"]["scenarios"].erase("multi-stream");
+  std::ofstream(folder / "rules.json") << rules.dump();
+  for (const char* scenario : {"multi-stream", "offline"}) {
+    const Outcome outcome =
+        run_added({"run", "--rules", (folder / "rules.json").string(), "--scenario", scenario,
+                   "--out", (folder / scenario).string(), "--dry-run"});
+    CHECK_THAT(outcome.err, !Catch::Contains("note: tier"));
+  }
+  const Outcome outcome =
+      run_added({"run", "--rules", (folder / "rules.json").string(), "--scenario", "multi-stream",
+                 "--out", (folder / "out").string()});
+  CHECK_THAT(outcome.err,
+             Catch::StartsWith("note: tier 'quick' of stub-queries is for the scenarios steps, "
+                               "offline, server, single-stream: in 'multi-stream' the division is "
+                               "open\n"));
+}
+
+TEST_CASE("an offline run that was stopped has no figure", "[queries]") {
+  if (without_loadgen()) return;
+  const SuiteHome home;
+  home.write_queries("1000");
+  const TemporaryFolder out;
+  Process process({"suite", "--scenarios", "offline", "--out", out.path().string()},
+                  home.environment(), {}, SuiteHome::program());
+  wait_for_first_step(out.path());
+  process.signal(SIGINT);
+  const Outcome outcome = process.wait();
+  INFO(outcome.err);
+  CHECK(outcome.code == 2);
+  CHECK_THAT(outcome.out, Catch::Contains("stub-queries/offline                  -      -"));
+}
+
 TEST_CASE("options that do nothing in a scenario are refused", "[queries]") {
   if (without_loadgen()) return;
   const TemporaryFolder folder;

@@ -39,10 +39,23 @@ TEST_CASE("broken JSON is refused with line and column", "[json_reader]") {
   CHECK_THAT(refusal("{\"a\": 1,\n \"b\" 2}"),
              Catch::Contains("f.json: not JSON at line 2, column"));
   for (const char* text :
-       {"",      "  ",         "{",           "[1",      "[1,]",        "{\"a\":}", "{'a': 1}",
-        "[1] x", "nul",        "01",          "+1",      ".5",          "\"\\x\"",  "\"\n\"",
-        "[NaN]", "[Infinity]", "[-Infinity]", "// c\n1", "\"\\ud800\"", "\"abc"}) {
+       {"{", "[1", "[1,]", "{\"a\":}", "{'a': 1}", "[1] x", "nul", "01", "+1", ".5", "\"\\x\"",
+        "\"\n\"", "[NaN]", "[Infinity]", "[-Infinity]", "// c\n1", "\"\\ud800\"", "\"abc"}) {
     CHECK_THAT(refusal(text), Catch::Contains("not JSON at line "));
+  }
+}
+
+TEST_CASE("JSON that is empty or cut off is said to be so", "[json_reader]") {
+  for (const char* text : {"", "  ", "\n\t"}) CHECK(refusal(text) == "f.json: is empty");
+  for (const char* text :
+       {"{", "[1", "{\"a\"", "{\"a\": ", "{\"a\": 1", "{\"a\": 1,", "\"abc", "[\"ab"}) {
+    CAPTURE(text);
+    CHECK_THAT(refusal(text), Catch::Contains("not JSON at line 1, column") &&
+                                  Catch::EndsWith(": it is cut off there"));
+  }
+  for (const char* text : {"[1,]", "{\"a\":}", "[1] x", "{\"a\" 1}"}) {
+    CAPTURE(text);
+    CHECK_THAT(refusal(text), !Catch::Contains("cut off"));
   }
 }
 

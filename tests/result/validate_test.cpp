@@ -76,7 +76,7 @@ TEST_CASE_METHOD(Fixture, "a file cut short anywhere is not JSON", "[validate]")
   const std::string text = read_file(file(), 1 << 20);
   for (std::size_t size = 0; size + 2 < text.size(); size += 997) {
     const ValidationReport report = with_text(text.substr(0, size));
-    CHECK(names(report, "", "not JSON at line"));
+    CHECK(names(report, "", size == 0 ? "is empty" : "not JSON at line"));
     CHECK(report.code == ExitCode::kUsage);
     CHECK(report.result == nullptr);
   }

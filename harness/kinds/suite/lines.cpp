@@ -48,8 +48,19 @@ std::string task_line(const SuiteTask& task) {
 std::string score_text(const Suite& suite) {
   const SuiteScore& score = suite.score;
   if (!score.value) return "none: " + printable(score.reason);
-  return fmt::format("{} x the reference, over {} of {}", ratio_text({*score.value, {}, {}, 0}),
-                     score.counted.size(), suite.tasks.size());
+  std::string text =
+      fmt::format("{} x the reference, over {} of {}", ratio_text({*score.value, {}, {}, 0}),
+                  score.counted.size(), suite.tasks.size());
+  if (const auto doubtful = mistrusted_in_score(suite); doubtful > 0) {
+    text += fmt::format("; {} of them {} mistrusted", doubtful, doubtful == 1 ? "is" : "are");
+  }
+  return text;
+}
+
+std::ptrdiff_t mistrusted_in_score(const Suite& suite) {
+  return std::count_if(suite.tasks.begin(), suite.tasks.end(), [](const SuiteTask& task) {
+    return task.ratio && task.run && task.run->mistrusted;
+  });
 }
 
 std::vector<std::string> left_out_lines(const Suite& suite) {

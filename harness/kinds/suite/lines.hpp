@@ -22,6 +22,8 @@ std::string task_line(const SuiteTask& task);
 
 /// "1.23 x the reference, over 4 of 8", or why there is no score; safe to print.
 std::string score_text(const Suite& suite);
+/// Of the runs that count in it.
+std::ptrdiff_t mistrusted_in_score(const Suite& suite);
 
 /// What the score lacks, each with its reason; without a reference only what could not count
 /// anyway. Safe to print.

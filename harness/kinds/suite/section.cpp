@@ -14,6 +14,8 @@
 namespace harness {
 namespace {
 
+constexpr double kFarTail = 10;  ///< the longest latency over the shortest
+
 std::string number_text(const std::optional<double>& value) {
   return value ? fmt::format("{:.6g}", *value) : "-";
 }
@@ -84,13 +86,16 @@ std::string percentile_name(double percentile) {
 }
 
 PagePlot latency_plot(const SuiteTask& task, const std::vector<LatencyPoint>& points) {
-  double largest = 0;
-  for (const LatencyPoint& point : points) largest = std::max(largest, point.seconds);
-  const PlotUnit unit = plot_unit(largest, "s");
+  const auto [least, most] =
+      std::minmax_element(points.begin(), points.end(),
+                          [](const auto& a, const auto& b) { return a.seconds < b.seconds; });
+  const PlotUnit unit = plot_unit(most->seconds, "s");
   PagePlot plot{.title = "Latency, " + printable(task.scenario, kNameBytes)};
   plot.x.label = "percentile of the queries";
   plot.y.label = "latency" + (unit.label.empty() ? "" : ", " + unit.label);
-  plot.y.from_zero = true;
+  // Where the tail is far away, all else would lie on the axis.
+  plot.y.logarithmic = least->seconds > 0 && most->seconds > kFarTail * least->seconds;
+  plot.y.from_zero = !plot.y.logarithmic;
   PlotSeries& line = plot.series.emplace_back();
   line.name = printable(task.scenario, kNameBytes);
   std::vector<std::string> said;
@@ -150,6 +155,11 @@ void add_quality(PageSection& card, const std::vector<const SuiteTask*>& tasks) 
   }
 }
 
+/// A score is as good as the runs it is made of.
+Tone score_tone(const Suite& suite) {
+  return suite.score.value && mistrusted_in_score(suite) == 0 ? Tone::kGood : Tone::kDoubt;
+}
+
 }  // namespace
 
 PageSection suite_section(const ReportItem& item, const std::string& id) {
@@ -162,8 +172,7 @@ PageSection suite_section(const ReportItem& item, const std::string& id) {
   section.facts = common_facts(suite, item.file);
   // Each run has its own.
   std::erase_if(section.facts, [](const PageFact& fact) { return fact.name == "seed"; });
-  section.facts.insert(section.facts.begin(), {"score", score_text(suite),
-                                               suite.score.value ? Tone::kGood : Tone::kDoubt});
+  section.facts.insert(section.facts.begin(), {"score", score_text(suite), score_tone(suite)});
   if (suite.reference) {
     const SuiteReference& reference = *suite.reference;
     section.facts.push_back(
@@ -204,7 +213,7 @@ std::vector<PageFact> score_tiles(const std::vector<ReportItem>& suites) {
   if (!score.value) return {{"suite score", "-", Tone::kDoubt}};
   return {{fmt::format("suite score, over {} of {}", score.counted.size(), suite.tasks.size()),
            ratio_text({*score.value, {}, {}, 0}),
-           score.missing.empty() ? Tone::kGood : Tone::kPlain}};
+           score.missing.empty() ? score_tone(suite) : Tone::kPlain}};
 }
 
 }  // namespace harness

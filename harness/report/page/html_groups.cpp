@@ -29,22 +29,26 @@ bool is_measurement(const ReportItem& run) {
 }
 
 std::vector<WorkGroup> group_runs(const ReportData& data) {
-  using Key = std::tuple<std::string, std::string, std::string, std::string>;
+  using Key = std::tuple<std::string, std::string, std::string, std::string, std::string>;
   std::map<Key, std::map<SetUp, RunPlaces>> found;
   for (std::size_t i = 0; i < data.runs().size(); ++i) {
     const ReportItem& run = data.runs()[i];
     if (!is_measurement(run)) continue;
     const Result& result = as<Result>(run);
     const RulesReference& rules = result.rules;
-    found[{rules.workload, rules.tier, rules.sha256, machine_of(result)}][set_up_of(result)]
-        .push_back(i);
+    // What one of LoadGen's scenarios times is nothing to another one.
+    const std::string scenario = result.loadgen ? rules.scenario : "";
+    found[{rules.workload, rules.tier, scenario, rules.sha256, machine_of(result)}]
+         [set_up_of(result)]
+             .push_back(i);
   }
   std::vector<WorkGroup> groups;
   for (auto& [key, set_ups] : found) {
     WorkGroup& group = groups.emplace_back();
-    const auto& [workload, tier, rules, machine] = key;
-    group.title = fmt::format("{} · {} · machine {}", printable(workload, 60), printable(tier, 24),
-                              short_name(machine));
+    const auto& [workload, tier, scenario, rules, machine] = key;
+    group.title =
+        fmt::format("{} · {}{} · machine {}", printable(workload, 60), printable(tier, 24),
+                    scenario.empty() ? "" : " · " + printable(scenario, 24), short_name(machine));
     group.set_ups.assign(set_ups.begin(), set_ups.end());
     std::stable_sort(group.set_ups.begin(), group.set_ups.end(), [](const auto& a, const auto& b) {
       const auto rank = [](const auto& one) {

@@ -100,8 +100,23 @@ void add_metrics(std::string& text, const Result& result) {
   text += warning_lines(warned);
 }
 
-void add_machine(std::string& text, const Result& result) {
-  for (const Peak& peak : result.peaks) {
+/// Why no peak is known, where that is one reason.
+std::string no_peaks(const std::vector<Peak>& peaks) {
+  if (peaks.size() < 2) return "";
+  const bool one = std::all_of(peaks.begin(), peaks.end(), [&](const Peak& peak) {
+    return !peak_of({peak}, peak.tag) && peak.reason == peaks.front().reason;
+  });
+  return one ? peaks.front().reason : "";
+}
+
+void add_peaks(std::string& text, const std::vector<Peak>& peaks) {
+  if (const std::string reason = no_peaks(peaks); !reason.empty()) {
+    text += wrap(fmt::format("{:<26} unknown: {}", "peaks of the machine", printable(reason)),
+                 kColumns, 27) +
+            "\n";
+    return;
+  }
+  for (const Peak& peak : peaks) {
     const std::optional<double> best = peak_of({peak}, peak.tag);
     const std::string row =
         best ? fmt::format("{:>16}  usually {}; {}", format_quantity(*best, peak.unit),
@@ -113,6 +128,10 @@ void add_machine(std::string& text, const Result& result) {
                  peak.value ? 45 : 29) +
             "\n";
   }
+}
+
+void add_machine(std::string& text, const Result& result) {
+  add_peaks(text, result.peaks);
   if (result.cost) {
     const CostReport& cost = *result.cost;
     if (cost.cost.step_flops > 0) {

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "harness/kinds/suite/lines.hpp"
+
 using namespace harness;  // NOLINT(google-build-using-namespace)
 
 namespace {
@@ -143,4 +145,19 @@ TEST_CASE("quality is told as a share of fp32 where more is better", "[suite]") 
   quality.fp32 = 0.8677;
   quality.value.reset();
   CHECK_FALSE(share_of_fp32(quality));
+}
+
+TEST_CASE("a score says how many of its runs are mistrusted", "[suite]") {
+  std::vector<SuiteTask> tasks = {task("a", "one", latency(1)), task("a", "all", throughput(50)),
+                                  task("b", "one", latency(1))};
+  const std::vector<SuiteTask> reference = {task("a", "one", latency(2)),
+                                            task("a", "all", throughput(100))};
+  CHECK(score_text(compared(tasks, reference)) == "1.00 x the reference, over 2 of 3");
+  tasks[0].run->mistrusted = true;
+  tasks[2].run->mistrusted = true;  // does not count
+  CHECK(mistrusted_in_score(compared(tasks, reference)) == 1);
+  CHECK(score_text(compared(tasks, reference)) ==
+        "1.00 x the reference, over 2 of 3; 1 of them is mistrusted");
+  tasks[1].run->mistrusted = true;
+  CHECK_THAT(score_text(compared(tasks, reference)), Catch::EndsWith("; 2 of them are mistrusted"));
 }

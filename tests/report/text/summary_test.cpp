@@ -99,3 +99,39 @@ TEST_CASE("what is to be said against metrics is said once, and not without end"
   CHECK_THAT(text, Catch::Contains("note: time.phase.4: nothing to summarise"));
   CHECK_THAT(text, Catch::Contains("note: 2 more warnings: the result file has them all"));
 }
+
+TEST_CASE("peaks that are unknown for one reason are told in one line", "[summary]") {
+  Result result = sample_result();
+  for (Peak& peak : result.peaks) {
+    peak.value.reset();
+    peak.bound.reset();
+    peak.samples.clear();
+    peak.reason = "the run was stopped";
+  }
+  REQUIRE(result.peaks.size() > 1);
+  const std::string text = render_summary(result);
+  CHECK_THAT(text, Catch::Contains("peaks of the machine       unknown: the run was stopped\n"));
+  CHECK_THAT(text, !Catch::Contains("peak fma"));
+  result.peaks[1].reason = "another";
+  CHECK_THAT(render_summary(result), Catch::Contains("peak fma") && Catch::Contains("another") &&
+                                         !Catch::Contains("peaks of the machine"));
+}
+
+TEST_CASE("a run that was stopped broke no rule", "[summary]") {
+  Result result = sample_result();
+  mark_aborted(result.status, "interrupted", "run again for a valid result");
+  CHECK_THAT(render_summary(result),
+             Catch::Contains("\nstatus   aborted\n  interrupted; what was measured until then is "
+                             "kept; run again") &&
+                 !Catch::Contains("expected"));
+}
+
+TEST_CASE("advice that a reason of mistrust has said is not said again", "[summary]") {
+  Result result = sample_result();
+  result.status.mistrusted = true;
+  result.status.mistrust_reasons = {"two programs ran beside: stop them"};
+  result.status.recommendations = {"stop them", "pin the threads"};
+  CHECK_THAT(render_summary(result), Catch::Contains("mistrusted: two programs ran beside") &&
+                                         !Catch::Contains("advice: stop them") &&
+                                         Catch::Contains("advice: pin the threads"));
+}
