@@ -21,17 +21,6 @@ namespace {
 
 bool is_schema(const std::string& path) { return path.ends_with(".schema.json"); }
 
-/// Of a run that was killed its samples are left; empty where there are none.
-std::string samples_without_result(const std::string& folder) {
-  std::error_code ignored;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
-    if (entry.path().extension() != ".jsonl") continue;
-    return printable(entry.path().filename().string()) +
-           " there holds the samples of a run that did not come to its end";
-  }
-  return "";
-}
-
 /// Of the files that a result names, those that lie beside it have to be the ones it was made from.
 /// A result may be passed on without them.
 std::vector<Violation> changed_files(const fs::path& folder, const ResultCommon& common) {
@@ -152,6 +141,16 @@ std::vector<std::string> files_named(
     }
   }
   return files;
+}
+
+std::string samples_without_result(const std::string& folder) {
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+    if (entry.path().extension() != ".jsonl") continue;
+    return printable(entry.path().filename().string()) +
+           " there holds the samples of a run that did not come to its end";
+  }
+  return "";
 }
 
 std::vector<std::string> result_files(const std::vector<std::string>& paths) {

@@ -139,7 +139,11 @@ ExitCode report_command(const Arguments& arguments) {
     }
     const std::string why =
         fmt::format("there is no result in what was given ({})", names_of_kinds());
-    throw Error("report", why, "harness report runs -o report.html");
+    std::string hint = "harness report runs -o report.html";
+    for (const std::string& word : options.words()) {
+      if (const std::string left = samples_without_result(word); !left.empty()) hint = left;
+    }
+    throw Error("report", why, hint);
   }
   if (!file) {
     print_report(data, format);

@@ -152,6 +152,10 @@ TEST_CASE("kill -9 loses no latency that was written", "[queries]") {
   const std::string written = read_file(only_file(folder.path(), ".jsonl"), 1 << 26);
   CHECK(std::count(written.begin(), written.end(), '\n') > 50);
   CHECK(files_ending(folder.path(), ".json").empty());
+  for (const char* reader : {"report", "validate"}) {
+    check_one_error(run_added({reader, folder.path().string()}), 1,
+                    "there holds the samples of a run that did not come to its end");
+  }
 }
 
 TEST_CASE("a workload that breaks under LoadGen ends the run with what was measured", "[queries]") {
@@ -335,7 +339,7 @@ TEST_CASE("an offline run that was stopped has no figure", "[queries]") {
   const Outcome outcome = process.wait();
   INFO(outcome.err);
   CHECK(outcome.code == 2);
-  CHECK_THAT(outcome.out, Catch::Contains("stub-queries/offline                  -      -"));
+  CHECK_THAT(outcome.out, Catch::Contains("stub-queries/offline                  -     -"));
 }
 
 TEST_CASE("options that do nothing in a scenario are refused", "[queries]") {

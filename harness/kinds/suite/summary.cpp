@@ -12,25 +12,25 @@ namespace {
 
 constexpr std::size_t kNameWidth = 24;
 
-/// "top-1 0.8677 / 0.8503": beside its target.
+/// "top-1 0.8677/0.8503": beside its target.
 std::string quality_shown(const SuiteTask& task) {
   if (!task.quality) return "-";
   const SuiteQuality& quality = *task.quality;
   const auto number = [](const std::optional<double>& value, const char* otherwise) {
     return value ? fmt::format("{:.4g}", *value) : std::string(otherwise);
   };
-  return fmt::format("{} {} / {}", cut_middle(quality.metric, 9), number(quality.value, "none"),
+  return fmt::format("{} {}/{}", cut_middle(quality.metric, 9), number(quality.value, "none"),
                      number(quality.target, "-"));
 }
 
 std::string row(const std::string& figure, const std::string& ratio, const std::string& quality,
                 const std::string& state) {
-  return fmt::format(" {:>14} {:>6}  {:<21}  {}", figure, ratio, quality, state);
+  return fmt::format(" {:>14} {:>5}  {:<22} {}", figure, ratio, quality, state);
 }
 
 void add_tasks(std::string& text, const Suite& suite, std::size_t columns) {
   text += "\n" + named_row("task/scenario", kNameWidth,
-                           row("figure", "x ref", "quality / target", "state"), columns);
+                           row("figure", "x ref", "quality/target", "state"), columns);
   for (const SuiteTask& task : suite.tasks) {
     const std::string figure =
         task.figure ? format_quantity(task.figure->value, printable(task.figure->unit, 24)) : "-";
