@@ -42,7 +42,7 @@ std::string achieved_text(const CostReport& cost) {
   if (!cost.utilisation) return printable(cost.reason);
   const double done = cost.work_done.value_or(1);
   return fmt::format(
-      "{:.1f} % of the measured peak of {}{}", 100 * *cost.utilisation,
+      "{:.1f} % of the measured {} peak{}", 100 * *cost.utilisation,
       printable(cost.cost.precision, 8),
       done < 1 ? fmt::format(", effective: {:.0f} % of it was done", 100 * done) : "");
 }
