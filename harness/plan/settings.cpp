@@ -352,13 +352,14 @@ json checked(const RunPlan& plan, const Setting& what) {
   }
   const auto& choices = choices_of(what, plan.workload->info);
   if (!value.is_string() || choices.empty()) return value;
-  const auto in = [&](const auto& list) { return std::count(list.begin(), list.end(), value) > 0; };
+  const auto name = value.get<std::string>();
+  const auto in = [&](const auto& list) { return std::count(list.begin(), list.end(), name) > 0; };
   if (!in(choices) && in(what.choices)) {
-    throw Error("--" + what.option() + " " + value.get<std::string>(),
+    throw Error("--" + what.option() + " " + name,
                 "workload '" + plan.workload->info.name + "' does not offer it",
                 "its choices: " + join(choices, ", "));
   }
-  return choose_known(what.option().c_str(), value.get<std::string>(), choices);
+  return choose_known(what.option().c_str(), name, choices);
 }
 
 void choose_settings(RunPlan& plan) {
