@@ -181,6 +181,11 @@ json parse_json(std::string_view text, const std::string& name, const JsonLimits
     throw Error(printable(name),
                 fmt::format("{} bytes are over the limit of {}", text.size(), limits.file_bytes));
   }
+  // The parser takes it for the end of the text, whatever follows.
+  if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
+    throw Error(printable(name),
+                "not JSON at " + position_text(text.substr(0, nul + 1)) + ": a NUL byte");
+  }
   Builder builder(limits);
   const char* reached = text.data();
   const char* end = text.data() + text.size();

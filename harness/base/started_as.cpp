@@ -7,6 +7,11 @@
 #include "harness/base/text.hpp"
 
 namespace harness {
+namespace {
+
+constexpr std::size_t kLongestPath = 4096;  // a line to be pasted is whole, or of no use
+
+}  // namespace
 
 std::string started_as() {
   const char* words = std::getenv("HARNESS_STARTED_AS");
@@ -15,7 +20,7 @@ std::string started_as() {
 
 std::string going_on_text(const std::string& command, const std::filesystem::path& out) {
   return fmt::format("to go on from here: {} {} --resume {}\n", started_as(), command,
-                     shell_word(printable(out.string())));
+                     shell_word(printable(out.string(), kLongestPath)));
 }
 
 }  // namespace harness

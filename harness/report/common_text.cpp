@@ -78,7 +78,7 @@ std::string closing_text(const ResultCommon& result) {
     text += wrap("  mistrusted: " + printable(reason), kColumns, 4) + "\n";
   }
   for (const std::string& advice : status.recommendations) {
-    const auto said = [&](const std::string& reason) { return reason.find(advice) != reason.npos; };
+    const auto said = [&](const std::string& reason) { return reason.ends_with(advice); };
     if (std::any_of(status.mistrust_reasons.begin(), status.mistrust_reasons.end(), said)) continue;
     text += wrap("  advice: " + printable(advice), kColumns, 4) + "\n";
   }

@@ -59,6 +59,14 @@ TEST_CASE("JSON that is empty or cut off is said to be so", "[json_reader]") {
   }
 }
 
+TEST_CASE("a NUL byte does not end what is read", "[json_reader]") {
+  using namespace std::string_literals;
+  CHECK(refusal("{\"a\": 1}\n\0junk{{{"s) == "f.json: not JSON at line 2, column 1: a NUL byte");
+  for (const std::string& text : {"[1]\0"s, "{\"a\": \0 1}"s, "\0\0"s, "\"a\0b\""s}) {
+    CHECK_THAT(refusal(text), Catch::EndsWith(": a NUL byte"));
+  }
+}
+
 TEST_CASE("invalid UTF-8 is refused", "[json_reader]") {
   for (const char* text : {"\"\xff\"", "\"\xc0\x80\"", "\"\xed\xa0\x80\"", "\"\xe2\x82\""}) {
     CHECK_THAT(refusal(text), Catch::Contains("not JSON"));

@@ -144,6 +144,7 @@ TEST_CASE("a product of ours is replayed by our kernel, else by oneDNN's", "[rep
   if (harness::kernels::has_narrow_products()) {
     const std::string name = implementation("bf16", "17x40:40x33");
     CAPTURE(name);
+    CHECK(name == harness::kernels::narrow_product_name());
     CHECK((name == "product:AMX_BF16" || name == "product:AVX512_BF16"));
   }
   // An odd depth has no pairs.

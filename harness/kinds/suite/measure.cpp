@@ -172,7 +172,8 @@ class Runner {
   static double seconds_of(const Slot& slot) {
     const auto& loadgen = slot.so_far.latest->run.loadgen;
     return task_of(*slot.plan, *slot.so_far.latest).run->seconds +
-           (loadgen && loadgen->set_up ? loadgen->set_up->seconds : 0);
+           (loadgen && loadgen->set_up && loadgen->set_up->from.empty() ? loadgen->set_up->seconds
+                                                                        : 0);
   }
 
   /// Mean over the runs that came to their end; an empty `workload` stands for all.

@@ -195,7 +195,6 @@ class QueryLoop : public SystemUnderTest {
     for (std::size_t attempt = 0;; ++attempt) {
       if (info_.name == "server") limit_waiting(plan_);
       queries_ = 0;
-      if (offline_) tell_length(static_cast<std::int64_t>(queries_of(plan_)));
       timed_ = true;
       const TestLog log = test(plan_, kTimed);
       timed_ = false;
@@ -259,6 +258,8 @@ class QueryLoop : public SystemUnderTest {
   /// Runs one test and reads its log.
   TestLog test(const TestPlan& plan, const std::string& name) {
     refuse_bad_plan(plan, hooks_.memory_left());
+    // All that offline makes ready is asked.
+    if (offline_ && timed_) tell_length(static_cast<std::int64_t>(queries_of(plan)));
     const fs::path folder = options_.logs / name;
     fs::create_directories(folder);
     clock_ = run_test(plan, *this, folder);
