@@ -24,16 +24,21 @@ constexpr std::uint64_t kLargestExactInteger = (std::uint64_t{1} << 53) - 1;
 // an iterator that leaves its position behind for us.
 class TrackingIterator {
  public:
+  struct Reached {
+    const char* at = nullptr;
+    bool end = false;  ///< the parser wanted more than there is
+  };
+
   using iterator_category = std::input_iterator_tag;
   using value_type = char;
   using difference_type = std::ptrdiff_t;
   using pointer = const char*;
   using reference = const char&;
 
-  TrackingIterator(const char* at, const char** reached) : at_(at), reached_(reached) {}
+  TrackingIterator(const char* at, Reached* reached) : at_(at), reached_(reached) {}
   reference operator*() const { return *at_; }
   TrackingIterator& operator++() {
-    *reached_ = ++at_;
+    reached_->at = ++at_;
     return *this;
   }
   TrackingIterator operator++(int) {
@@ -41,11 +46,15 @@ class TrackingIterator {
     ++*this;
     return before;
   }
-  bool operator==(const TrackingIterator& other) const { return at_ == other.at_; }
+  /// The parser asks it for the end alone: who is there wanted to read on.
+  bool operator==(const TrackingIterator& other) const {
+    reached_->end = at_ == other.at_;
+    return reached_->end;
+  }
 
  private:
   const char* at_;
-  const char** reached_;
+  Reached* reached_;
 };
 
 // Builds the document from the parser's events. The parser itself keeps its state in a vector, so
@@ -166,14 +175,6 @@ std::string position_text(std::string_view before) {
   return fmt::format("line {}, column {}", line, std::max<std::size_t>(column, 1));
 }
 
-/// The parser wanted more: a copy that broke off, or a full disk.
-bool cut_off(const Builder& builder) {
-  if (!builder.syntax_error()) return false;
-  const std::string& trouble = builder.trouble();
-  return trouble.find("unexpected end of input") != std::string::npos ||
-         trouble.find("missing closing quote") != std::string::npos;
-}
-
 }  // namespace
 
 json parse_json(std::string_view text, const std::string& name, const JsonLimits& limits) {
@@ -187,17 +188,20 @@ json parse_json(std::string_view text, const std::string& name, const JsonLimits
                 "not JSON at " + position_text(text.substr(0, nul + 1)) + ": a NUL byte");
   }
   Builder builder(limits);
-  const char* reached = text.data();
+  TrackingIterator::Reached reached{text.data()};
   const char* end = text.data() + text.size();
   if (!json::sax_parse(TrackingIterator(text.data(), &reached), TrackingIterator(end, &reached),
                        &builder)) {
     if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
       throw Error(printable(name), "is empty");
     }
-    const std::string_view before = text.substr(0, static_cast<std::size_t>(reached - text.data()));
-    throw Error(printable(name),
-                (builder.syntax_error() ? "not JSON at " : "refused at ") + position_text(before) +
-                    ": " + (cut_off(builder) ? "it is cut off there" : builder.trouble()));
+    const std::string_view before =
+        text.substr(0, static_cast<std::size_t>(reached.at - text.data()));
+    // A copy that broke off, or a full disk.
+    const bool cut_off = builder.syntax_error() && reached.end;
+    throw Error(printable(name), (builder.syntax_error() ? "not JSON at " : "refused at ") +
+                                     position_text(before) + ": " +
+                                     (cut_off ? "it is cut off there" : builder.trouble()));
   }
   return std::move(builder.root());
 }

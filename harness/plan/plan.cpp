@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <random>
 
@@ -54,6 +55,23 @@ std::uint32_t mix(std::uint64_t value) {
   value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9ULL;
   value = (value ^ (value >> 27)) * 0x94D049BB133111EBULL;
   return static_cast<std::uint32_t>((value ^ (value >> 31)) >> 32);
+}
+
+/// Of the closed division. A scenario that the tier does not name comes first: other departures may
+/// follow from it.
+void refuse_departures(const RunPlan& plan) {
+  if (plan.departures.empty()) return;
+  const std::string& scenario = plan.scenario->info().name;
+  const std::vector<std::string> named = plan.rules.tier(plan.tier_name).scenario_names();
+  const bool unnamed = std::find(named.begin(), named.end(), scenario) == named.end();
+  const Departure& first = plan.departures.front();
+  throw Error("--division closed",
+              unnamed && !plan.dry_run
+                  ? fmt::format("tier '{}' of {} does not name scenario '{}'; it names {}",
+                                plan.tier_name, plan.rules.file, scenario, join(named, ", "))
+                  : fmt::format("{} is {} but {} asks for {}", first.path, first.actual,
+                                plan.rules.file, first.expected),
+              "leave it as the rules have it, or use --division open");
 }
 
 }  // namespace
@@ -115,13 +133,7 @@ RunPlan make_plan(const RunRequest& request, const std::filesystem::path& home) 
   for (const char* part : {"/settings/", "/kernels/"}) {
     add_departures(plan.departures, find_departures(plan.rules.closed, document, part));
   }
-  if (plan.division == "closed" && !plan.departures.empty()) {
-    const Departure& first = plan.departures.front();
-    throw Error("--division closed",
-                fmt::format("{} is {} but {} asks for {}", first.path, first.actual,
-                            plan.rules.file, first.expected),
-                "leave it as the rules have it, or use --division open");
-  }
+  if (plan.division == "closed") refuse_departures(plan);
   return plan;
 }
 

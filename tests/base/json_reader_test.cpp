@@ -48,12 +48,14 @@ TEST_CASE("broken JSON is refused with line and column", "[json_reader]") {
 TEST_CASE("JSON that is empty or cut off is said to be so", "[json_reader]") {
   for (const char* text : {"", "  ", "\n\t"}) CHECK(refusal(text) == "f.json: is empty");
   for (const char* text :
-       {"{", "[1", "{\"a\"", "{\"a\": ", "{\"a\": 1", "{\"a\": 1,", "\"abc", "[\"ab"}) {
+       {"{", "[1", "{\"a\"", "{\"a\": ", "{\"a\": 1", "{\"a\": 1,", "\"abc", "[\"ab", "[1.", "[-",
+        "[1e", "[1e+", "[tru", "[n", "[\"\\", "[\"\\u12", "[\"\\ud83d\\", "[\"\xe2\x82"}) {
     CAPTURE(text);
     CHECK_THAT(refusal(text), Catch::Contains("not JSON at line 1, column") &&
                                   Catch::EndsWith(": it is cut off there"));
   }
-  for (const char* text : {"[1,]", "{\"a\":}", "[1] x", "{\"a\" 1}"}) {
+  for (const char* text :
+       {"[1,]", "{\"a\":}", "[1] x", "{\"a\" 1}", "{\"a\": 1}x", "[1.]", "[trx", "[1}", "[\"\\x"}) {
     CAPTURE(text);
     CHECK_THAT(refusal(text), !Catch::Contains("cut off"));
   }

@@ -106,6 +106,10 @@ TEST_CASE("what differs from the rules is a departure, and closed refuses it", "
   request["division"] = "closed";
   CHECK_THAT(refusal(request), Catch::Contains("--division closed"));
   CHECK_THAT(refusal(request), Catch::Contains("rules/null.json"));
+  // The others may follow from it.
+  request["scenario"] = "offline";
+  CHECK_THAT(refusal(request), Catch::Contains("tier 'quick' of rules/null.json does not name "
+                                               "scenario 'offline'; it names steps"));
 }
 
 TEST_CASE("kernels are chosen as a set or one by one", "[plan]") {

@@ -30,6 +30,9 @@ constexpr double kOptimism = 0.5;
 constexpr double kOptimismOffline = 0.75;
 // A server that has more unanswered queries than come in this time will not catch up.
 constexpr double kMostWaitingSeconds = 20;
+// Nor one that has more of them than it answers in this time one after another, this many times as
+// fast: batches are faster than that, but then their queries have waited for longer than any bound.
+constexpr double kMostWaitingTimes = 4;
 // Of what one query after another gives: the rate of a server's test of accuracy, at least.
 constexpr double kEvaluationShare = 0.8;
 
@@ -185,8 +188,11 @@ class QueryLoop : public SystemUnderTest {
     if (plan_.rate == 0) plan_.rate = search_.back().rate;
   }
 
-  static void limit_waiting(TestPlan& plan) {
-    plan.most_waiting = static_cast<std::int64_t>(plan.rate * kMostWaitingSeconds) + 64;
+  /// All that waits is answered before a test ends: as many as are asked of a machine that can
+  /// answer a hundredth would take it many minutes.
+  void limit_waiting(TestPlan& plan) const {
+    const double rate = std::min(plan.rate, kMostWaitingTimes / usual_seconds_);
+    plan.most_waiting = static_cast<std::int64_t>(rate * kMostWaitingSeconds) + 64;
   }
 
   /// The whole test; again where what was told of the machine beforehand turns out to be wrong. Who
@@ -212,7 +218,7 @@ class QueryLoop : public SystemUnderTest {
   /// At a lower rate, where a server was asked for too much.
   std::optional<RepeatedTest> with_less(const TestLog& log, std::size_t attempt) {
     const std::optional<double> factor = rate_factor(attempt);
-    if (search_.empty() || !factor || !was_too_fast(log)) return std::nullopt;
+    if (search_.empty() || !factor || !was_too_fast(log, plan_)) return std::nullopt;
     search_.push_back({plan_.rate, latency_of(log, plan_), false});
     const std::string why = fmt::format("{:.4g} queries/s were too many", plan_.rate);
     plan_.rate *= *factor;

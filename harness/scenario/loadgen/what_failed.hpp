@@ -13,7 +13,7 @@ namespace harness::loadgen {
 double latency_of(const TestLog& log, const TestPlan& plan);
 
 /// A server's queries came faster than it could answer them.
-bool was_too_fast(const TestLog& log);
+bool was_too_fast(const TestLog& log, const TestPlan& plan);
 /// All queries were answered before the time was up.
 bool ended_early(const TestLog& log);
 

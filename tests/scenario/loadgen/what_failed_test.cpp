@@ -9,19 +9,26 @@ using namespace harness::loadgen;  // NOLINT(google-build-using-namespace)
 TEST_CASE("why a test failed is read off the log, and what it does not say is no reason",
           "[loadgen]") {
   TestLog log;
-  CHECK_FALSE(was_too_fast(log));
+  TestPlan plan;
+  plan.latency_bound = 15e-3;
+  CHECK_FALSE(was_too_fast(log, plan));
   CHECK_FALSE(ended_early(log));
   log.numbers["result_perf_constraints_met"] = 1;
   log.numbers["early_stopping_met"] = 1;
   log.numbers["result_min_duration_met"] = 1;
-  CHECK_FALSE(was_too_fast(log));
+  CHECK_FALSE(was_too_fast(log, plan));
   CHECK_FALSE(ended_early(log));
   log.numbers["early_stopping_met"] = 0;
-  CHECK(was_too_fast(log));
+  log.numbers["result_max_latency_ns"] = 16e6;
+  CHECK(was_too_fast(log, plan));
+  // All in time, but too few for early stopping to be sure.
+  log.numbers["result_max_latency_ns"] = 14e6;
+  CHECK_FALSE(was_too_fast(log, plan));
+  log.numbers["result_perf_constraints_met"] = 0;
+  CHECK(was_too_fast(log, plan));
   log.numbers["result_min_duration_met"] = 0;
   CHECK(ended_early(log));
   log.numbers["result_99.00_percentile_latency_ns"] = 2e6;
-  TestPlan plan;
   plan.percentile = 99;
   CHECK(latency_of(log, plan) == Approx(2e-3));
   plan.percentile = 90;
