@@ -37,13 +37,13 @@ std::optional<double> number_of(const json& value) {
   return std::nullopt;
 }
 
-/// What reasons are made of: its own lines, without the decoration.
+/// What reasons are made of: its own lines, without the decoration, in blanks and stars.
 void add_reasons(const std::string& text, std::vector<std::string>& reasons) {
   for (const std::string& line : split(text, '\n')) {
-    std::string reason = line;
-    reason.erase(0, reason.find_first_not_of(" *"));
-    if (reason.empty()) continue;
-    reason = printable(reason, 300);
+    std::vector<std::string> words = split(line, ' ');
+    std::erase_if(words, [](const std::string& word) { return word.empty() || word == "*"; });
+    if (words.empty()) continue;
+    std::string reason = printable(join(words, " "), 300);
     if (std::find(reasons.begin(), reasons.end(), reason) == reasons.end()) {
       reasons.push_back(std::move(reason));
     }
