@@ -235,7 +235,7 @@ TEST_CASE("one invalid run makes a suite invalid, and the others are measured", 
   CHECK(suite["tasks"][0]["run"]["state"] == "invalid");
   CHECK(suite["tasks"][2]["run"]["state"] == "valid");
   CHECK(home.run({"validate", suite_file(out.path()).string()}).code == 3);
-  CHECK_THAT(outcome.err, Catch::Contains("harness suite --resume"));
+  CHECK_THAT(outcome.err, Catch::Contains(SuiteHome::program() + " suite --resume"));
   // Only what was invalid is measured again.
   const std::string stub = suite["tasks"][2]["run"]["uuid"];
   home.write({});

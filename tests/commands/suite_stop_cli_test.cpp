@@ -84,7 +84,7 @@ TEST_CASE("Ctrl-C ends the present run of a suite and loses no other", "[suite][
   const TemporaryFolder out;
   // Where another program starts ours, people go on by that one.
   std::vector<std::string> environment = home.environment();
-  const std::string program = runs_before == 0 ? "./quickstart" : "harness";
+  const std::string program = runs_before == 0 ? "./quickstart" : SuiteHome::program();
   if (runs_before == 0) environment.emplace_back("HARNESS_STARTED_AS=./quickstart");
   Process process(suite_into(out.path()), environment, {}, SuiteHome::program());
   wait_until([&] { return std::ssize(finished(out.path())) >= runs_before; });
@@ -95,8 +95,8 @@ TEST_CASE("Ctrl-C ends the present run of a suite and loses no other", "[suite][
   CHECK(stopped.code == 2);
   // None where the run had just ended.
   CHECK(stop_lines(stopped).size() <= 1);
-  CHECK_THAT(stopped.err, Catch::Contains("to go on from here: " + program + " suite --resume '" +
-                                          out.path().string() + "'\n"));
+  CHECK_THAT(stopped.err, Catch::Contains("to go on from here: " + program + " suite --resume " +
+                                          out.path().string() + "\n"));
   CHECK(read_suite(out.path())["status"]["state"] == "aborted");
   CHECK(home.run({"validate", suite_file(out.path()).string()}).code == 3);
   const std::set<std::string> kept = finished(out.path());
