@@ -99,6 +99,14 @@ TEST_CASE("Ctrl-C ends the present run of a suite and loses no other", "[suite][
                                           out.path().string() + "\n"));
   CHECK(read_suite(out.path())["status"]["state"] == "aborted");
   CHECK(home.run({"validate", suite_file(out.path()).string()}).code == 3);
+  for (const char* reader : {"validate", "report"}) {
+    const Outcome read = home.run({reader, out.path().string()});
+    CAPTURE(reader, read.out, read.err);
+    CHECK(read.code == (std::string(reader) == "report" ? 0 : 3));
+    CHECK_THAT(read.out,
+               Catch::Contains("an unfinished suite lies there; to go on: " + SuiteHome::program() +
+                               " suite --resume " + out.path().string()));
+  }
   const std::set<std::string> kept = finished(out.path());
   CHECK(std::ssize(kept) >= runs_before);
   // Another suite keeps out of it.
