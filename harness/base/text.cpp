@@ -232,4 +232,11 @@ std::string shell_word(const std::string& text) {
   return word.append("'");
 }
 
+std::string pasted_word(const std::string& text) {
+  constexpr std::string_view kPlain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-";
+  const bool plain = !text.empty() && text.find_first_not_of(kPlain) == std::string::npos;
+  return plain ? text : shell_word(text);
+}
+
 }  // namespace harness

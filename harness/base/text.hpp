@@ -51,5 +51,7 @@ std::string utc_now();
 
 /// `text` as one word of a shell command.
 std::string shell_word(const std::string& text);
+/// The same for a line that a person reads and pastes: in quotes only where the shell needs them.
+std::string pasted_word(const std::string& text);
 
 }  // namespace harness

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <cxxopts.hpp>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "harness/base/number.hpp"
 #include "harness/base/print.hpp"
+#include "harness/base/started_as.hpp"
 #include "harness/base/text.hpp"
 
 namespace harness {
@@ -64,6 +66,7 @@ struct Options::Parser {
   cxxopts::Options options;
   cxxopts::ParseResult result{};
   std::vector<std::string> names{"help"};
+  std::set<std::string> flags{};
   std::map<std::string, std::pair<std::int64_t, std::int64_t>> integers{};
   std::map<std::string, std::pair<double, double>> numbers{};
   std::vector<std::string> words{};
@@ -108,6 +111,7 @@ Options& Options::add(const std::string& name, const std::string& help,
                       const std::string& value_name) {
   if (value_name.empty()) {
     parser_->options.add_options()(name, help);
+    parser_->flags.insert(name.substr(name.find(',') + 1));
   } else {
     parser_->options.add_options()(name, help, cxxopts::value<std::string>(), value_name);
   }
@@ -192,6 +196,17 @@ std::vector<std::string> Options::texts(const std::string& name) const {
     if (item.key() == name) values.push_back(item.value());
   }
   return values;
+}
+
+std::string Options::written_whole(const std::string& first,
+                                   const std::vector<std::string>& names) const {
+  std::string text = started_as() + " " + parser_->command + first;
+  for (const cxxopts::KeyValue& item : parser_->result.arguments()) {
+    if (std::find(names.begin(), names.end(), item.key()) == names.end()) continue;
+    text += " --" + item.key();
+    if (!parser_->flags.contains(item.key())) text += " " + pasted_word(item.value());
+  }
+  return text;
 }
 
 std::optional<std::int64_t> Options::integer(const std::string& name) const {

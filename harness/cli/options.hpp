@@ -54,6 +54,9 @@ class Options {
   std::optional<double> number(const std::string& name) const;
   std::vector<std::string> texts(const std::string& name) const;
   const std::vector<std::string>& words() const;
+  /// The same command again, as a person pastes it: the program as it was called, `first`, and
+  /// those of the options `names` that were given, as they were given.
+  std::string written_whole(const std::string& first, const std::vector<std::string>& names) const;
   /// Throws Error when the option was not given.
   std::string required(const std::string& name) const;
 

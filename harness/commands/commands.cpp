@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "harness/base/print.hpp"
+#include "harness/base/started_as.hpp"
 #include "harness/base/text.hpp"
 #include "harness/base/version.hpp"
 #include "harness/commands/command.hpp"
@@ -130,6 +131,7 @@ int run_command_line(int argc, char** argv) {
 
 int run_program(int argc, char** argv) {
   guard_streams();
+  start_as(argc > 0 ? argv[0] : nullptr);
   register_result_kinds();
   const int code = run_command_line(argc, argv);
   const std::optional<int> why = lost_output();

@@ -11,7 +11,6 @@
 
 #include "harness/base/files.hpp"
 #include "harness/base/print.hpp"
-#include "harness/base/started_as.hpp"
 #include "harness/base/text.hpp"
 #include "harness/check/output_place.hpp"
 #include "harness/cli/options.hpp"
@@ -43,6 +42,20 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kFewestPairs = 20;
 constexpr std::int64_t kMostPairs = 10000;
 constexpr double kMostBudgetMinutes = 1e6;
+/// What a campaign that goes on is not told again, since its folder knows it.
+const std::vector<std::string> kBeginning = {
+    "baseline", "candidate", "ab-base", "ab-cand", "anchor", "lockstep", "whole", "pool", "pause"};
+/// Whoever leaves them out may get another verdict.
+const std::vector<std::string> kJudging = {"metric", "on-inconclusive", "accept-rules",
+                                           "allow-debug"};
+const std::vector<std::string> kExtent = {"pairs", "budget", "convergence-budget"};
+const std::vector<std::string> kForms = {"format", "also"};
+
+std::vector<std::string> together(std::initializer_list<std::vector<std::string>> lists) {
+  std::vector<std::string> all;
+  for (const auto& list : lists) all.insert(all.end(), list.begin(), list.end());
+  return all;
+}
 
 Options gate_options() {
   Options options(
@@ -113,12 +126,8 @@ Measuring asked_measuring(const Options& options) {
 /// A campaign that goes on is what its folder says.
 void take_resumed(const Options& options, CampaignOptions& campaign) {
   const std::string folder = options.required("resume");
-  for (const char* name :
-       {"baseline", "candidate", "ab-base", "ab-cand", "anchor", "out", "pause"}) {
-    if (options.text(name)) throw Error(std::string("--") + name, "is as the campaign began");
-  }
-  for (const char* name : {"lockstep", "whole", "pool"}) {
-    if (options.flag(name)) throw Error(std::string("--") + name, "is as the campaign began");
+  for (const std::string& name : together({kBeginning, {"out"}})) {
+    if (options.flag(name)) throw Error("--" + name, "is as the campaign began");
   }
   campaign.out = fs::absolute(folder);
   campaign.resumed = read_plan(campaign.out);
@@ -138,7 +147,7 @@ void take_resumed(const Options& options, CampaignOptions& campaign) {
 }
 
 /// Where the numbers of a campaign lie, and how they are judged again.
-std::string what_is_left(const fs::path& out) {
+std::string what_is_left(const Options& options, const fs::path& out) {
   for (const char* name : {"campaign.jsonl", "times.jsonl"}) {
     if (fs::exists(out / name)) return "all times are in " + (out / name).string();
   }
@@ -146,9 +155,10 @@ std::string what_is_left(const fs::path& out) {
   const bool steps = fs::exists(out / kStepsFolder);
   const fs::path runs = steps ? out / kSuitesFolder : out;
   if (!fs::exists(runs)) return "all times are in " + (out / kStepsFolder).string();
-  return fmt::format("the runs, judged again by: harness gate --baseline {} --candidate {}",
-                     shell_word((runs / "baseline").string()),
-                     shell_word((runs / "candidate").string()));
+  const std::string sides =
+      fmt::format(" --baseline {} --candidate {}", pasted_word((runs / "baseline").string()),
+                  pasted_word((runs / "candidate").string()));
+  return "the runs, judged again by: " + options.written_whole(sides, kJudging);
 }
 
 /// Of standard error; 0 where lines cannot be taken back.
@@ -216,12 +226,13 @@ GateReport run_commands(const Options& options, const GateRules& rules, fs::path
   try {
     GateReport report = run_in_turns(campaign, asked_measuring(options), hooks);
     report.notes.insert(report.notes.end(), notes.begin(), notes.end());
-    report.notes.push_back(what_is_left(campaign.out));
+    report.notes.push_back(what_is_left(options, campaign.out));
     out = campaign.out;
     return report;
   } catch (const Interrupted&) {
     throw Error("gate", "interrupted; what was measured is in " + printable(campaign.out.string()),
-                "go on: " + started_as() + " gate --resume " + shell_word(campaign.out.string()),
+                "go on: " + options.written_whole(" --resume " + pasted_word(campaign.out.string()),
+                                                  together({kExtent, kJudging, kForms})),
                 ExitCode::kAborted);
   }
 }
@@ -274,25 +285,14 @@ std::vector<AlsoWritten> also_written(const Options& options) {
 
 /// The command that judges again; with a row's metric it shows that row.
 void add_repeats(GateReport& report, const Options& options) {
-  std::string command = "harness gate";
-  for (const char* name : {"baseline", "candidate", "ab-base", "ab-cand", "anchor", "resume",
-                           "pairs", "budget", "convergence-budget", "pause", "on-inconclusive"}) {
-    if (const auto value = options.text(name)) {
-      command += fmt::format(" --{} {}", name, shell_word(*value));
-    }
-  }
-  for (const char* name : {"lockstep", "whole", "pool", "accept-rules", "allow-debug"}) {
-    if (options.flag(name)) command += std::string(" --") + name;
-  }
-  report.repeat = command;
-  for (const std::string& tag : options.texts("metric")) {
-    report.repeat += " --metric " + shell_word(tag);
-  }
+  const std::vector<std::string> all = together({kBeginning, {"resume"}, kExtent, kJudging});
+  report.repeat = options.written_whole("", all);
+  std::vector<std::string> without_metrics = all;
+  std::erase(without_metrics, "metric");
+  const std::string command = options.written_whole("", without_metrics);
   for (GateRow& row : report.rows) {
     const bool is_metric = row.margin > 0;
-    const bool one_word = row.tag.find(' ') == std::string::npos;
-    const std::string tag = one_word ? row.tag : shell_word(row.tag);
-    row.repeat = is_metric ? fmt::format("{} --metric {}", command, tag) : command;
+    row.repeat = is_metric ? command + " --metric " + pasted_word(row.tag) : command;
   }
 }
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "harness/commands/command.hpp"
 #include "harness/gate/kept_campaign.hpp"
 #include "harness/gate/rules.hpp"
+#include "harness/kinds/unfinished.hpp"
 #include "harness/report/page/html_page.hpp"
 #include "harness/report/page/html_render.hpp"
 #include "harness/report/report_data.hpp"
@@ -74,6 +76,46 @@ void add_campaigns(const std::vector<std::string>& paths, ReportData& data) {
   }
 }
 
+/// What did not come to its end, and so has no result, or not all of them.
+void add_unfinished(const std::vector<std::string>& paths, ReportData& data) {
+  std::set<std::string> seen;
+  for (const std::string& path : paths) {
+    for (const Unfinished& one : unfinished_below(path)) {
+      if (!seen.insert(one.folder).second) continue;
+      data.skipped.push_back({one.folder, "skipped", ExitCode::kOk, {}, {one.what}});
+    }
+  }
+}
+
+/// Each file that was given, or that claims to be a result, with why it is none, then the end.
+[[noreturn]] void refuse_empty(const std::vector<std::string>& paths, const ReportData& data) {
+  const char* const kHint = "give result files, or a folder with some below it";
+  std::vector<Error> errors;
+  for (const ReportFile& file : data.rejected) {
+    errors.emplace_back(printable(file.name), printable(file.problems.front().reason, 400), kHint);
+  }
+  for (const ReportFile& file : data.skipped) {
+    std::error_code ignored;
+    const bool given = std::find(paths.begin(), paths.end(), file.name) != paths.end();
+    if (!given || fs::is_directory(file.name, ignored)) continue;
+    errors.emplace_back(printable(file.name), printable(join(file.notes, "; "), 400), kHint);
+  }
+  if (errors.empty()) {
+    const std::string why =
+        fmt::format("there is no result in what was given ({})", names_of_kinds());
+    std::string hint = "harness report runs -o report.html";
+    for (const std::string& path : paths) {
+      const std::vector<Unfinished> left = unfinished_below(path);
+      if (!left.empty()) hint = line_of(left.front());
+    }
+    throw Error("report", why, hint);
+  }
+  for (std::size_t i = 0; i + 1 < errors.size(); ++i) {
+    print_err(fmt::format("harness: {}\n", errors[i].what()));
+  }
+  throw Error(errors.back());
+}
+
 std::string line_about(const ReportFile& file) {
   std::string text = printable(file.name);
   if (file.problems.empty()) return text + ": " + printable(join(file.notes, "; "), 400);
@@ -131,20 +173,8 @@ ExitCode report_command(const Arguments& arguments) {
   collect(options.words(), collector);
   ReportData data = collector.finish();
   add_campaigns(options.words(), data);
-  if (data.empty()) {
-    if (!data.rejected.empty()) {
-      const ReportFile& first = data.rejected.front();
-      throw Error(printable(first.name), printable(first.problems.front().reason, 400),
-                  "give result files, or a folder with some below it");
-    }
-    const std::string why =
-        fmt::format("there is no result in what was given ({})", names_of_kinds());
-    std::string hint = "harness report runs -o report.html";
-    for (const std::string& word : options.words()) {
-      if (const std::string left = samples_without_result(word); !left.empty()) hint = left;
-    }
-    throw Error("report", why, hint);
-  }
+  add_unfinished(options.words(), data);
+  if (data.empty()) refuse_empty(options.words(), data);
   if (!file) {
     print_report(data, format);
     return data.code();

@@ -5,6 +5,7 @@
 
 #include "harness/base/files.hpp"
 #include "harness/base/print.hpp"
+#include "harness/base/started_as.hpp"
 #include "harness/base/text.hpp"
 #include "harness/check/output_place.hpp"
 #include "harness/cli/output.hpp"
@@ -88,8 +89,8 @@ ExitCode tune_command(const Arguments& arguments) {
   for (const std::string& note : record.notes) print_out("note: " + note + "\n");
   print_out(fmt::format("\ntable  {} ({}, {} measured now)\n", file.string(),
                         format_count(std::ssize(table.lines), "line"), record.problems.size()));
-  print_out(fmt::format("use    harness run --workload {} --tuning {}\n", plan.rules.workload,
-                        file.string()));
+  print_out(fmt::format("use    {} run --workload {} --tuning {}\n", started_as(),
+                        plan.rules.workload, pasted_word(file.string())));
   return record.problems.size() == record.planned || !record.notes.empty() ? ExitCode::kOk
                                                                            : ExitCode::kAborted;
 }

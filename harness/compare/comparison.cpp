@@ -145,6 +145,17 @@ ComparedRow row_of(const std::string& name, const std::string& unit, const std::
 std::vector<ComparedRow> metric_rows(const std::vector<Side>& sides) {
   std::vector<ComparedRow> rows;
   std::set<std::string> seen;
+  // What a scenario is for comes first.
+  for (const Side& side : sides) {
+    const auto& loadgen = side.runs.front().loadgen;
+    if (!loadgen || !seen.insert(loadgen->figure.tag).second) continue;
+    const std::string tag = loadgen->figure.tag;
+    rows.push_back(
+        row_of(tag, loadgen->figure.unit, sides, [&](const Result& run) -> std::optional<double> {
+          if (!run.loadgen || run.loadgen->figure.tag != tag) return std::nullopt;
+          return run.loadgen->figure.value;
+        }));
+  }
   for (const Side& side : sides) {
     for (const Metric& metric : side.runs.front().metrics) {
       // What has no better side is no performance; qualities stand with the convergence.
@@ -224,6 +235,12 @@ Comparison compare_sides(const std::vector<Side>& sides, std::optional<double> t
     if (run.rules.sha256 != first->rules.sha256 || run.rules.tier != first->rules.tier) {
       not_comparable(side.name, "was made under other rules than " + sides.front().name,
                      "compare results of one tier and one version of the rules");
+    }
+    if (run.rules.scenario != first->rules.scenario) {
+      not_comparable(side.name,
+                     fmt::format("is of scenario {}, {} of {}", run.rules.scenario,
+                                 sides.front().name, first->rules.scenario),
+                     "their figures count other things: compare results of one scenario");
     }
     comparison.names.push_back(side.name);
     comparison.runs.push_back(side.runs.size());

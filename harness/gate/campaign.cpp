@@ -154,6 +154,10 @@ class Campaign {
       add_night(plan.clusters == 0 ? options_.rules.options.most_clusters : plan.clusters);
       if (plan.clusters == 0) {
         end_here();
+        // No budget makes up for them.
+        if (const std::size_t most = options_.rules.options.most_clusters; fewest > most) {
+          return fmt::format("--pairs {}: no fewer than {} can tell", most, fewest);
+        }
         return fmt::format(
             "a pair takes {}: no fewer than {} can tell, which takes --budget {:.1f}",
             format_time_left(of_a_pair), fewest, plan.seconds / 60);

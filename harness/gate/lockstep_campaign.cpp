@@ -71,6 +71,7 @@ class LockstepCampaign {
       report = failure_report(options_, failures_.why());
       return false;
     }
+    nights_.require_enough(sides_.tested_metrics());
     if (nights_.done() == 0) return true;
     const CampaignDecision decision = sides_.judge(nights_.plan(), report);
     const GatePlan& plan = nights_.campaign().plan;
@@ -188,8 +189,7 @@ class LockstepCampaign {
   }
 
   double budget() const {
-    if (options_.budget_seconds) return *options_.budget_seconds;
-    if (nights_.campaign().budget_seconds) return *nights_.campaign().budget_seconds;
+    if (const std::optional<double> given = given_budget()) return *given;
     const LockstepRules& rules = options_.rules.lockstep;
     // Also where the anchor was left out: a plan was made with that time.
     const bool anchored = !options_.anchor.empty();
@@ -199,9 +199,18 @@ class LockstepCampaign {
     return kMinute * (own == budgets.end() ? usual : own->second);
   }
 
+  /// By the user, or extended by an earlier night.
+  std::optional<double> given_budget() const {
+    return options_.budget_seconds ? options_.budget_seconds : nights_.campaign().budget_seconds;
+  }
+
   void begin_night() {
     const bool first = !nights_.planned();
-    nights_.begin(budget(), sides_.tested_metrics());
+    nights_.begin({budget(), !given_budget()}, sides_.tested_metrics());
+    if (!nights_.extension().empty()) {
+      hooks_.say(nights_.extension());
+      notes_.push_back(nights_.extension());
+    }
     hooks_.say((first ? "planned: " : "another night: ") + nights_.sentence());
   }
 

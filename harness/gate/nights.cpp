@@ -13,6 +13,8 @@ namespace harness {
 namespace {
 
 constexpr double kMinute = 60;
+/// Of the usual budget: nobody who gave none waits for longer.
+constexpr double kUsualAtMost = 2;
 
 /// Clusters of before they were timed by themselves: all but the starts.
 double rounds_seconds_of(const ClusterRecord& record) {
@@ -42,17 +44,39 @@ void Nights::add(const ClusterRecord& record, bool earlier) {
   if (earlier && of_this_night() > 0) earlier_ += record.seconds;
 }
 
-void Nights::begin(double budget_seconds, std::size_t metrics) {
-  // A later night adds to what is there.
-  const std::size_t fewest =
-      planned() ? campaign_.plan.block : fewest_clusters(metrics, campaign_.plan, options_);
-  const ClusterPlan plan =
-      plan_clusters(budget_seconds, cost_, fewest, options_.most_clusters, campaign_.plan.block);
+void Nights::require_enough(std::size_t metrics) const {
+  const std::size_t needed = fewest(metrics);
+  if (planned() || needed <= options_.most_clusters) return;
+  throw TooFewPairs(fmt::format("--pairs {}", options_.most_clusters),
+                    fmt::format("no fewer than {} can tell", needed),
+                    fmt::format("--pairs {} would do", needed));
+}
+
+void Nights::begin(NightBudget budget, std::size_t metrics) {
+  // Before the price: no budget makes up for them.
+  require_enough(metrics);
+  const std::size_t least = fewest(metrics);
+  const auto plan_for = [&](double seconds) {
+    return plan_clusters(seconds, cost_, least, options_.most_clusters, campaign_.plan.block);
+  };
+  extension_.clear();
+  ClusterPlan plan = plan_for(budget.seconds);
+  if (plan.clusters == 0 && budget.usual) {
+    plan = plan_for(kUsualAtMost * budget.seconds);
+    if (plan.clusters > 0) {
+      campaign_.budget_seconds = kUsualAtMost * budget.seconds;
+      extension_ = fmt::format(
+          "a cluster takes {}, and the usual {} have no room for {}: up to {} may be taken",
+          format_time_left(last_seconds_), format_time_left(budget.seconds), least,
+          format_time_left(*campaign_.budget_seconds));
+    }
+  }
   if (plan.clusters == 0) {
     throw BudgetTooSmall(
-        fmt::format("--budget {:g}", budget_seconds / kMinute),
+        budget.usual ? "the usual budget of " + format_time_left(budget.seconds)
+                     : fmt::format("--budget {:g}", budget.seconds / kMinute),
         fmt::format("a cluster takes {}, and no fewer than {} can tell",
-                    format_time_left(last_seconds_), fewest),
+                    format_time_left(last_seconds_), least),
         fmt::format("--budget {:.0f} would do", std::ceil(plan.seconds / kMinute)));
   }
   if (planned()) earlier_ = 0;
@@ -96,6 +120,11 @@ std::string Nights::sentence() const {
       "{} of {} each, about {}",
       format_count(static_cast<long long>(campaign_.plan.nights.back().clusters), "cluster"),
       format_count(campaign_.rounds, "round"), format_time_left(expected_));
+}
+
+std::size_t Nights::fewest(std::size_t metrics) const {
+  // A later night adds to what is there.
+  return planned() ? campaign_.plan.block : fewest_clusters(metrics, campaign_.plan, options_);
 }
 
 std::int64_t Nights::of_this_night() const {

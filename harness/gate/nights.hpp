@@ -21,6 +21,18 @@ class BudgetTooSmall : public Error {
   using Error::Error;
 };
 
+/// More clusters are needed than --pairs, or the rules, allow: no budget would do.
+class TooFewPairs : public Error {
+ public:
+  using Error::Error;
+};
+
+/// What a night may take.
+struct NightBudget {
+  double seconds = 0;
+  bool usual = false;  ///< nobody gave it: where it does not do, twice as much may be taken
+};
+
 /// Keeps plan.jsonl in the campaign's folder.
 class Nights {
  public:
@@ -29,10 +41,14 @@ class Nights {
 
   /// A cluster that was measured, now or (`earlier`) by a process before.
   void add(const ClusterRecord& record, bool earlier);
+  /// Throws TooFewPairs where a first night of so many `metrics` could not tell, however long it
+  /// took.
+  void require_enough(std::size_t metrics) const;
   /// The next night, frozen before its first look, from its budget and what the last cluster cost.
-  /// `metrics`: how many are tested. Throws BudgetTooSmall.
-  /// Precondition: a cluster was added.
-  void begin(double budget_seconds, std::size_t metrics);
+  /// `metrics`: how many are tested. A machine that is busy while the price is found makes a usual
+  /// budget seem too small: then twice of it is the campaign's own from here on, after a stop too.
+  /// Throws BudgetTooSmall, TooFewPairs. Precondition: a cluster was added.
+  void begin(NightBudget budget, std::size_t metrics);
   bool time_for_another(double budget_seconds) const;
   /// The night ends here for want of time.
   void end_early();
@@ -50,8 +66,11 @@ class Nights {
   double seconds_until(std::size_t clusters) const;
   /// "40 clusters of 12 rounds each, about 9 min".
   std::string sentence() const;
+  /// That this night takes more than the usual budget, and why; empty where it does not.
+  const std::string& extension() const { return extension_; }
 
  private:
+  std::size_t fewest(std::size_t metrics) const;
   std::int64_t of_this_night() const;
   double elapsed() const;
   double each() const;
@@ -63,6 +82,7 @@ class Nights {
   double last_seconds_ = 0;  ///< of the last cluster
   double earlier_ = 0;       ///< seconds of this night's clusters that a process before measured
   double expected_ = 0;      ///< of the plan
+  std::string extension_{};
   std::int64_t done_ = 0;
   Steady::time_point start_ = Steady::now();
 };

@@ -123,6 +123,8 @@ class SuiteCampaign {
       append(found.forbidding, steps_.forbidding);
     } catch (const NeverBegan& why) {  // an old build, or one that does not know the task
       leave_to_suites(task, why.what_failed() + ": " + why.why());
+    } catch (const TooFewPairs& why) {
+      leave_to_suites(task, why.what_failed() + ": " + why.why());
     } catch (const BudgetTooSmall& why) {
       leave_to_suites(task, fmt::format("its share of the budget is {}; {}",
                                         format_time_left(budget_of(task)), why.why()));

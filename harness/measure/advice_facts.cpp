@@ -9,6 +9,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/files.hpp"
+#include "harness/base/started_as.hpp"
 #include "harness/base/text.hpp"
 #include "harness/measure/profile_file.hpp"
 #include "harness/measure/replay_session.hpp"
@@ -158,9 +159,10 @@ std::string ablation_command(const RunPlan& plan, const std::vector<Advice>& adv
   std::vector<std::string> names;
   for (auto variant = first; variant <= last; ++variant) names.push_back(variant->name);
   return fmt::format(
-      "harness ablate --workload {} --batch-size {} --threads {} --variants {} "
+      "{} ablate --workload {} --batch-size {} --threads {} --variants {} "
       "--out ablation.json",
-      plan.rules.workload, plan.context.batch_size, plan.context.threads, join(names, ","));
+      started_as(), plan.rules.workload, plan.context.batch_size, plan.context.threads,
+      join(names, ","));
 }
 
 }  // namespace harness

@@ -333,6 +333,7 @@ std::optional<SetUpTrials> choose_set_up(RunPlan& plan, const fs::path& out,
   if (!choices.open()) return std::nullopt;
   std::optional<SetUpTrials> set_up = chosen_before(plan, choices, out, series_id, campaign);
   if (!set_up) {
+    plan.workload->create()->describe(plan.context);  // what it needs and is not there, in one line
     make_writable_folder(out);  // nobody waits for trials to hear that nothing can be kept
     set_up = tried(plan, choices);
   }

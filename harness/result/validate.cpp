@@ -8,6 +8,7 @@
 #include "harness/base/json_reader.hpp"
 #include "harness/base/text.hpp"
 #include "harness/result/digest.hpp"
+#include "harness/result/other_files.hpp"
 #include "harness/result/version_promises.hpp"
 
 namespace harness {
@@ -143,6 +144,8 @@ void conclude(ValidationReport& report) {
 json read_result_document(const std::filesystem::path& path) {
   JsonLimits limits;
   limits.exact_integers = true;
+  const std::string instead = what_instead(path);
+  if (!instead.empty()) throw Error(printable(path.string()), instead);
   return read_json_file(path, limits);
 }
 

@@ -151,14 +151,16 @@ void judge_load(const FactReader& system, const FactReader& environment, Finding
                             "other processes take CPU time, caches and bandwidth"));
     return;
   }
-  // The average remembers our own work of the last minutes; only tasks runnable at this moment,
-  // while we merely look, are surely others'.
+  // The average remembers work of the last minutes, our own too; only tasks runnable at this
+  // moment, while we merely look, are surely others'. What has ended cannot be stopped.
   const double others = std::max(0.0, runnable.value_or(1) - 1);
   const std::string what = fmt::format("load average {:.2f} on {}, {} runnable now", *load,
                                        counted(*cpus, "CPU"), counted(others, "other task"));
   const bool busy = *load >= kLoadPerCpu * *cpus;
   const bool busy_now = others >= kLoadPerCpu * *cpus;
-  if (busy) {
+  if (busy && runnable && others < 1) {
+    findings.push_back(note("load", what, "the average lags: what made it no longer runs"));
+  } else if (busy) {
     findings.push_back(warning("load", what, "other processes take CPU time, caches and bandwidth",
                                "stop them (top shows which) or wait", busy_now, true));
   } else {

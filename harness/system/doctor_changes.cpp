@@ -52,10 +52,13 @@ void compare_cpu_time(const FactReader& before, const FactReader& after,
   if (busy && own) {
     const double share = std::max(0.0, *busy - *own) / capacity;
     if (share >= kOthersNoticed) {
+      // What has ended cannot be stopped; one of the runnable tasks is this one.
+      const bool over = after.number("runnable_tasks").value_or(2) <= 1;
       findings.push_back(during(
           kOtherProcesses,
           fmt::format("other processes took {:.0f} % of the CPU time during the run", 100 * share),
-          "their share differs from run to run", "stop them (top shows which) and run again",
+          "their share differs from run to run",
+          over ? "none runs now: run again" : "stop them (top shows which) and run again",
           share >= kOthersMistrusted, true));
     }
   }

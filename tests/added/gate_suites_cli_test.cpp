@@ -143,7 +143,7 @@ TEST_CASE("suites in turn go on where they were stopped", "[gate][suite][resume]
   const Outcome stopped = process.wait();
   CAPTURE(stopped.out, stopped.err);
   CHECK(stopped.code == 2);
-  CHECK_THAT(stopped.err, Catch::Contains("go on: harness gate --resume"));
+  CHECK_THAT(stopped.err, Catch::Contains("go on: " + SuiteHome::program() + " gate --resume"));
   const Outcome outcome =
       home.gate({"--resume", out.string(), "--budget", "0.01", "--metric", "time.step"});
   CAPTURE(outcome.out, outcome.err);

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -10,6 +11,7 @@
 #include "harness/base/files.hpp"
 #include "harness/base/hash.hpp"
 #include "harness/base/metric_kind.hpp"
+#include "harness/base/started_as.hpp"
 #include "harness/base/text.hpp"
 #include "harness/base/utc.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -30,6 +32,32 @@ TEST_CASE("nearest names catch slips and refuse nonsense", "[base]") {
   CHECK(nearest_names(std::string(100000, 'a'), names).empty());
   CHECK(did_you_mean("zzzzzzzzzzzz", {"a", "b"}) == "known: a, b");
   CHECK(did_you_mean("zzzzzzzzzzzz", {"b", "a", "b"}) == "known: b, a");
+}
+
+TEST_CASE("a line to paste has quotes only where the shell needs them", "[base]") {
+  CHECK(pasted_word("runs/suite-20261123") == "runs/suite-20261123");
+  CHECK(pasted_word("a=b,c:d@e+f%g") == "a=b,c:d@e+f%g");
+  for (const char* word : {"", "two words", "~", "a*", "$x", "#", "it;", "(", "\"", "\\", "\n"}) {
+    CAPTURE(word);
+    CHECK(pasted_word(word) == "'" + std::string(word) + "'");
+  }
+  CHECK(pasted_word("it's") == "'it'\\''s'");
+}
+
+TEST_CASE("the program is named as it was called", "[base]") {
+  start_as("build/release/harness");
+  CHECK(started_as() == "build/release/harness");
+  start_as("my folder/harness");
+  CHECK(going_on_text("suite", "runs/a b") ==
+        "to go on from here: 'my folder/harness' suite --resume 'runs/a b'\n");
+  // What another program says is the shell's already, and is not for what this one starts.
+  ::setenv("HARNESS_STARTED_AS", "bash quickstart", 1);
+  start_as("/somewhere/harness");
+  CHECK(going_on_text("run", "runs/a") ==
+        "to go on from here: bash quickstart run --resume runs/a\n");
+  CHECK(std::getenv("HARNESS_STARTED_AS") == nullptr);
+  start_as("harness");
+  CHECK(started_as() == "harness");
 }
 
 TEST_CASE("what went wrong is one line", "[base]") {

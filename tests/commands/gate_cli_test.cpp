@@ -50,7 +50,8 @@ TEST_CASE("a slower candidate is found by running both in turn", "[gate][cli]") 
   CHECK(row["metric"] == "time.step");
   CHECK(row["improvement"]["high"].get<double>() < 0.9);
   CHECK(row["n"].get<int>() >= 8);
-  CHECK_THAT(row["repeat"].get<std::string>(), Catch::StartsWith("harness gate --ab-base"));
+  CHECK_THAT(row["repeat"].get<std::string>(),
+             Catch::StartsWith(harness_program() + " gate --ab-base"));
   REQUIRE(report["differences"].size() == 1);
   CHECK(report["differences"][0]["name"] == "kernels");
   CHECK_THAT(outcome.err, Catch::Contains("pair 6 of at most 96"));

@@ -174,5 +174,18 @@ TEST_CASE("a budget too small for a verdict is refused with what it takes",
   const Outcome outcome =
       gate(folder, null_side(""), null_side(""), {"--budget", "0.0001", "--allow-debug"});
   CHECK(outcome.code == 1);
-  CHECK_THAT(outcome.err, Catch::Contains("--budget"));
+  CHECK_THAT(outcome.err, Catch::Contains("harness: --budget 0.0001: a cluster takes"));
+  // Of the usual budget it is said that nobody gave it; twice of this one would not do either.
+  const TemporaryFolder home;
+  for (const char* part : {"rules", "results"}) {
+    fs::copy(home_folder() / part, home / part, fs::copy_options::recursive);
+  }
+  json rules = json::parse(read_file(home / "rules" / "gate.json", 1 << 20));
+  rules["lockstep"]["budget_minutes"] = 0.0001;
+  write_file_atomically(home / "rules" / "gate.json", rules.dump());
+  const TemporaryFolder usual;
+  const Outcome refused = gate(usual, told("0.0001"), told("0.0001"), {"--lockstep"},
+                               {"HARNESS_HOME=" + home.path().string()});
+  CHECK(refused.code == 1);
+  CHECK_THAT(refused.err, Catch::Contains("harness: the usual budget of 0 s: a cluster takes"));
 }

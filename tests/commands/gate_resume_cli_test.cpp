@@ -145,6 +145,36 @@ TEST_CASE("whole runs go on, too", "[gate][resume][cli]") {
   }
 }
 
+TEST_CASE("the line to go on by judges as the campaign would have been",
+          "[gate][lockstep][resume][cli]") {
+  const TemporaryFolder folder;
+  // Slower than the margin: red without what the line repeats, which looks at another metric.
+  std::vector<std::string> begin =
+      lockstep_gate(counted("0.0001"), counted("0.000105"),
+                    {"--on-inconclusive", "pass", "--also", "json=two words.json"});
+  std::replace(begin.begin(), begin.end(), std::string("time.step"), std::string("time.start"));
+  Process process(begin, {}, folder.path());
+  const fs::path file = folder / "campaign" / "campaign.jsonl";
+  wait_until([&] { return fs::exists(file) && lines_of(file).size() >= 4; });
+  process.signal(SIGINT);
+  const Outcome stopped = process.wait();
+  CAPTURE(stopped.err);
+  CHECK(stopped.code == 2);
+  const std::size_t at = stopped.err.rfind("(go on: ");
+  REQUIRE(at != std::string::npos);
+  std::string line = stopped.err.substr(at + 8);
+  line.erase(line.rfind(')'));
+  CHECK(line == harness_program() + " gate --resume " + (folder / "campaign").string() +
+                    " --pairs 20 --format json --metric time.start --on-inconclusive pass --also "
+                    "'json=two words.json'");
+  const Outcome again = Process({"-c", "exec " + line}, {}, folder.path(), "bash").wait();
+  CAPTURE(again.out, again.err);
+  CHECK(again.code == 0);
+  const json kept = json::parse(read_file(folder / "two words.json", 1 << 20));
+  CHECK(kept.at("rows").size() == 1);
+  CHECK(kept.at("rows").at(0).at("metric") == "time.start");
+}
+
 TEST_CASE("what is no campaign is not gone on with", "[gate][resume][cli]") {
   const TemporaryFolder folder;
   check_one_error(resume(folder.path()), 1, "campaign: holds no campaign to go on with");

@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <chrono>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "tests/support/temporary_folder.hpp"
 #include "tests/support/training_runs.hpp"
@@ -58,8 +56,7 @@ TEST_CASE("a run of steps that is stopped within its evaluation keeps every step
   const TemporaryFolder out;
   Process process({"run", "--workload", "null", "--tier", "quick", "--out", out.path().string(),
                    "--set", "evaluation-ms=30000"});
-  wait_for_line(out.path(), ".jsonl", "\"step\":22");
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  wait_for_error(process, "[evaluate]");
   process.signal(SIGINT);
   const Outcome outcome = process.wait();
   CAPTURE(outcome.out, outcome.err);
@@ -92,7 +89,7 @@ TEST_CASE("a second Ctrl-C ends at once and names the samples", "[interrupt]") {
                    out.path().string()});
   wait_for_line(out.path(), ".jsonl", "\"step\":3");
   process.signal(SIGINT);
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  wait_for_error(process, "once more to stop at once");
   CHECK(process.running());
   process.signal(SIGINT);
   const Outcome outcome = process.wait();

@@ -182,46 +182,6 @@ TEST_CASE("the score is the geometric mean over a reference's figures", "[suite]
   }
 }
 
-TEST_CASE("a suite of LoadGen's scenarios takes LoadGen's figures", "[suite][queries]") {
-  if (without_loadgen()) return;
-  const SuiteHome home;
-  const TemporaryFolder before;
-  const TemporaryFolder after;
-  home.write_queries("1000");
-  REQUIRE(home.suite(before.path()).code == 0);
-  home.write_queries("100", "1.1.0");
-  const Outcome outcome =
-      home.suite(after.path(), {"--reference", before.path().string(), "--json"});
-  CAPTURE(outcome.err);
-  REQUIRE(outcome.code == 0);
-  const json suite = json::parse(outcome.out);
-  REQUIRE(suite["tasks"].size() == 4);
-  const std::vector<std::string> tags = {"latency.p90", "latency.p99", "throughput.server",
-                                         "throughput.offline"};
-  for (std::size_t i = 0; i < 4; ++i) {
-    const json& task = suite["tasks"][i];
-    CAPTURE(task);
-    const json run = read_json_file(after / task["run"]["file"].get<std::string>());
-    CHECK(task["figure"]["tag"] == tags[i]);
-    CHECK(task["figure"]["value"] == run["loadgen"]["figure"]["value"]);
-    CHECK(task["figure"]["direction"] == (i < 2 ? "lower" : "higher"));
-  }
-  // A tenth of the time a query: faster by both latency and throughput, however busy the machine.
-  for (const int i : {0, 3}) CHECK(suite["tasks"][i]["ratio"] > 1.2);
-  CHECK(suite["score"]["counted"].size() == 4);
-  // All scenarios are the rules' own.
-  CHECK(suite["workload"]["division"] == "closed");
-  CHECK(home.run({"validate", after.path().string()}).code == 0);
-  const fs::path page = after / "page.html";
-  REQUIRE(home.run({"report", after.path().string(), "-o", page.string()}).code == 0);
-  const std::string html = read_file(page, 1 << 24);
-  CHECK_THAT(html, Catch::Contains("Latency, single-stream") &&
-                       Catch::Contains("Latency, server") && Catch::Contains("p99.9") &&
-                       !Catch::Contains("Latency, offline"));
-  // Each scenario was run once: there are no set-ups to compare, and scenarios are none.
-  CHECK_THAT(html, !Catch::Contains("Set-ups side by side"));
-}
-
 TEST_CASE("one invalid run makes a suite invalid, and the others are measured", "[suite]") {
   const SuiteHome home;
   home.write({{"quality", "0.1"}});
@@ -235,7 +195,7 @@ TEST_CASE("one invalid run makes a suite invalid, and the others are measured", 
   CHECK(suite["tasks"][0]["run"]["state"] == "invalid");
   CHECK(suite["tasks"][2]["run"]["state"] == "valid");
   CHECK(home.run({"validate", suite_file(out.path()).string()}).code == 3);
-  CHECK_THAT(outcome.err, Catch::Contains("harness suite --resume"));
+  CHECK_THAT(outcome.err, Catch::Contains(SuiteHome::program() + " suite --resume"));
   // Only what was invalid is measured again.
   const std::string stub = suite["tasks"][2]["run"]["uuid"];
   home.write({});

@@ -84,7 +84,7 @@ TEST_CASE("Ctrl-C ends the present run of a suite and loses no other", "[suite][
   const TemporaryFolder out;
   // Where another program starts ours, people go on by that one.
   std::vector<std::string> environment = home.environment();
-  const std::string program = runs_before == 0 ? "./quickstart" : "harness";
+  const std::string program = runs_before == 0 ? "./quickstart" : SuiteHome::program();
   if (runs_before == 0) environment.emplace_back("HARNESS_STARTED_AS=./quickstart");
   Process process(suite_into(out.path()), environment, {}, SuiteHome::program());
   wait_until([&] { return std::ssize(finished(out.path())) >= runs_before; });
@@ -95,10 +95,18 @@ TEST_CASE("Ctrl-C ends the present run of a suite and loses no other", "[suite][
   CHECK(stopped.code == 2);
   // None where the run had just ended.
   CHECK(stop_lines(stopped).size() <= 1);
-  CHECK_THAT(stopped.err, Catch::Contains("to go on from here: " + program + " suite --resume '" +
-                                          out.path().string() + "'\n"));
+  CHECK_THAT(stopped.err, Catch::Contains("to go on from here: " + program + " suite --resume " +
+                                          out.path().string() + "\n"));
   CHECK(read_suite(out.path())["status"]["state"] == "aborted");
   CHECK(home.run({"validate", suite_file(out.path()).string()}).code == 3);
+  for (const char* reader : {"validate", "report"}) {
+    const Outcome read = home.run({reader, out.path().string()});
+    CAPTURE(reader, read.out, read.err);
+    CHECK(read.code == (std::string(reader) == "report" ? 0 : 3));
+    CHECK_THAT(read.out,
+               Catch::Contains("an unfinished suite lies there; to go on: " + SuiteHome::program() +
+                               " suite --resume " + out.path().string()));
+  }
   const std::set<std::string> kept = finished(out.path());
   CHECK(std::ssize(kept) >= runs_before);
   // Another suite keeps out of it.
@@ -115,8 +123,8 @@ TEST_CASE("Ctrl-C while a suite cools down ends it at once", "[suite][interrupt]
   home.write({}, 600);
   const TemporaryFolder out;
   Process process(suite_into(out.path()), home.environment(), {}, SuiteHome::program());
-  wait_until([&] { return finished(out.path()).size() == 1; });
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  // The last that is said of the first run.
+  wait_for_error(process, "null/steps: ");
   process.signal(SIGINT);
   const Outcome stopped = process.wait();
   CAPTURE(stopped.err);

@@ -277,6 +277,10 @@ TEST_CASE("what cannot be compared is refused", "[compare]") {
     for (Result& run : bad.runs) run.rules.sha256 = std::string(64, 'c');
     CHECK_THAT(refusal({good, bad}), Catch::Contains("other rules"));
   }
+  SECTION("another scenario") {
+    for (Result& run : bad.runs) run.rules.scenario = "offline";
+    CHECK_THAT(refusal({good, bad}), Catch::Contains("bad: is of scenario offline, good of "));
+  }
   SECTION("a side of two set-ups") {
     bad.runs[1].settings.effective["threads"] = 1;
     CHECK_THAT(refusal({good, bad}), Catch::Contains("has another set-up"));
@@ -301,6 +305,24 @@ TEST_CASE("what cannot be compared is refused", "[compare]") {
     bad.runs.clear();
     CHECK_THAT(refusal({good, bad}), Catch::Contains("holds no result"));
   }
+}
+
+TEST_CASE("what LoadGen made of runs is their first row", "[compare]") {
+  std::vector<Side> sides = {series("fast", {{0.3, 0.5}}), series("slow", {{0.3, 0.6}})};
+  for (Side& side : sides) {
+    Result& run = side.runs.front();
+    run.training.reset();
+    run.rules.scenario = "offline";
+    run.loadgen = LoadGenReport{};
+    run.loadgen->figure = {"throughput.offline", "samples/s", side.name == "fast" ? 80.0 : 40.0};
+  }
+  const Comparison comparison = compare_sides(sides, std::nullopt);
+  const ComparedRow& figure = comparison.rows.front();
+  CHECK(figure.name == "throughput.offline");
+  CHECK(figure.unit == "samples/s");
+  CHECK(figure.values.at(1)->center == 40);
+  CHECK(figure.changes.at(1)->center == Approx(0.5));
+  CHECK_THAT(render_comparison(comparison), Catch::Contains("throughput.offline\n  A"));
 }
 
 TEST_CASE("machines are compared by what they can do, too", "[comparison]") {

@@ -45,7 +45,7 @@ TEST_CASE("a night is planned from its budget and what the last cluster cost", "
   nights.add(cluster_of(1, 10), false);
   nights.add(cluster_of(2, 10), false);
   // 4 s a cluster of 10 rounds, and up to 6 s where there is time for 20.
-  nights.begin(60 * 4.0, 3);
+  nights.begin({60 * 4.0}, 3);
   CHECK(nights.plan().nights.at(0).clusters == 40);
   CHECK(nights.rounds() == 20);
   CHECK(read_plan(folder.path())->rounds == 20);
@@ -63,7 +63,7 @@ TEST_CASE("what is no part of the rounds does not grow with them", "[gate][plan]
   record.seconds = 5.8;
   record.rounds_seconds = 0.8;
   nights.add(record, false);
-  nights.begin(50 * 9.0, 3);
+  nights.begin({50 * 9.0}, 3);
   CHECK(nights.rounds() == 20);
   CHECK(nights.planned_clusters() == 50);
 }
@@ -72,8 +72,47 @@ TEST_CASE("a budget without room for a verdict is refused", "[gate][plan]") {
   const TemporaryFolder folder;
   Nights nights(campaign(false), folder.path(), {});
   nights.add(cluster_of(1, 10), false);
-  CHECK_THROWS_AS(nights.begin(20, 3), Error);
+  // 20 clusters of 3 rounds take 52 s.
+  CHECK_THROWS_WITH(nights.begin({40}, 3),
+                    Catch::StartsWith("--budget 0.66") && Catch::EndsWith("(--budget 1 would do)"));
+  CHECK_THROWS_WITH(nights.begin({20, true}, 3),
+                    Catch::StartsWith("the usual budget of 20 s: a cluster takes 4 s"));
   CHECK_FALSE(nights.planned());
+  CHECK_FALSE(read_plan(folder.path())->budget_seconds.has_value());
+}
+
+TEST_CASE("a usual budget that seems too small may take twice as long", "[gate][plan]") {
+  const TemporaryFolder folder;
+  Nights nights(campaign(false), folder.path(), {});
+  nights.add(cluster_of(1, 10), false);
+  nights.begin({40, true}, 3);
+  CHECK(nights.planned_clusters() == 30);
+  CHECK(nights.rounds() == 3);
+  CHECK(nights.extension() ==
+        "a cluster takes 4 s, and the usual 40 s have no room for 20: up to 1 min 20 s may be "
+        "taken");
+  // Who goes on with it after a stop has that time, too.
+  CHECK(read_plan(folder.path())->budget_seconds == 80);
+  // One that does is as it was.
+  const TemporaryFolder other;
+  Nights usual(campaign(false), other.path(), {});
+  usual.add(cluster_of(1, 10), false);
+  usual.begin({60, true}, 3);
+  CHECK(usual.extension().empty());
+  CHECK_FALSE(read_plan(other.path())->budget_seconds.has_value());
+}
+
+TEST_CASE("too few pairs are refused whatever the budget", "[gate][plan]") {
+  const TemporaryFolder folder;
+  GateOptions options;
+  options.most_clusters = 10;
+  Nights nights(campaign(false), folder.path(), options);
+  const std::string refused = "--pairs 10: no fewer than 20 can tell (--pairs 20 would do)";
+  CHECK_THROWS_WITH(nights.require_enough(1), refused);
+  nights.add(cluster_of(1, 10), false);
+  CHECK_THROWS_WITH(nights.begin({1, true}, 1), refused);
+  options.most_clusters = 20;
+  CHECK_NOTHROW(Nights(campaign(false), folder.path(), options).require_enough(1));
 }
 
 TEST_CASE("a pooled night counts from where the one before ended", "[gate][plan]") {
@@ -85,7 +124,7 @@ TEST_CASE("a pooled night counts from where the one before ended", "[gate][plan]
   for (std::int64_t cluster = 1; cluster <= 30; ++cluster) {
     nights.add(cluster_of(cluster, 10), true);
   }
-  nights.begin(24 * 4.0, 3);
+  nights.begin({24 * 4.0}, 3);
   CHECK(nights.plan().nights.size() == 2);
   CHECK(nights.planned_clusters() == 30 + 36);
   CHECK(nights.plan().pooled);

@@ -116,7 +116,9 @@ TEST_CASE("asking twice ends the gate and a command that will not listen", "[gat
   SleepingGate gate("trap '' TERM; ");
   REQUIRE(comes_true([&] { return gate.complete(); }));
   gate.process.signal(SIGINT);
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  REQUIRE(comes_true([&] {
+    return gate.process.errors().find("a command in progress is asked to end") != std::string::npos;
+  }));
   CHECK(gate.process.running());
   gate.process.signal(SIGINT);
   CHECK(gate.process.wait().code == 2);

@@ -332,7 +332,8 @@ TEST_CASE("a failure while resuming ends with 2, and the result tells of it",
   CHECK(result["training"]["resumed"].size() == 1);
   CHECK(result["training"]["steps"] == 3);
   CHECK(result["status"]["violations"][0]["actual"] == "null: told to fail at step 4");
-  CHECK_THAT(again.err, Catch::Contains("to go on from here: harness run --resume"));
+  CHECK_THAT(again.err,
+             Catch::Contains("to go on from here: " + harness_program() + " run --resume"));
 }
 
 TEST_CASE("a resumed run that diverges before its next evaluation has its last quality",

@@ -140,7 +140,7 @@ TEST_CASE("a series that is stopped between two runs says how to go on", "[train
   const Outcome stopped = process.wait();
   CAPTURE(stopped.out, stopped.err);
   CHECK(stopped.code == 2);
-  CHECK_THAT(stopped.err, Catch::Contains("--resume '" + out.path().string()));
+  CHECK_THAT(stopped.err, Catch::Contains("--resume " + out.path().string()));
 }
 
 TEST_CASE("an interrupted series says so and goes on where it was", "[training][cli][kill]") {
@@ -157,7 +157,7 @@ TEST_CASE("an interrupted series says so and goes on where it was", "[training][
   const Outcome stopped = process.wait();
   CHECK(stopped.code == 2);
   CHECK(stop_lines(stopped).size() == 1);  // of the run's own process, none of the series'
-  CHECK_THAT(stopped.err, Catch::Contains("--resume '" + out.path().string()));
+  CHECK_THAT(stopped.err, Catch::Contains("--resume " + out.path().string()));
   check_one_error(run_harness(training(out.path())), 1, "an unfinished series lies there");
   const Outcome outcome = run_harness({"run", "--resume", out.path().string()});
   CAPTURE(outcome.out, outcome.err);

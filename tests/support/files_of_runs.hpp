@@ -69,6 +69,12 @@ inline void wait_for_line(const std::filesystem::path& out, const std::string& e
   });
 }
 
+/// Waits until the program has said so on its error stream.
+inline void wait_for_error(const Process& process, const std::string& text) {
+  INFO("waiting for " << text << " on the error stream");
+  wait_until([&] { return process.errors().find(text) != std::string::npos; });
+}
+
 /// Waits until a run in `out` has measured something.
 inline void wait_for_first_step(const std::filesystem::path& out) {
   wait_for_line(out, ".jsonl", "\"event\":\"step\"");

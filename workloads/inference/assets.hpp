@@ -4,11 +4,16 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace harness::workloads {
 
 /// $HARNESS_ASSETS, else where quickstart puts them below `home`.
 std::filesystem::path assets_folder(const std::filesystem::path& home);
+
+/// Throws Error, with what to do, where the folder or one of `files` is not there: before anything
+/// is read or tried.
+void require_assets(const std::vector<std::string>& files, const std::filesystem::path& home);
 
 /// Where `file` lies, one of those in assets.json. Throws Error, with what to do, when it is not
 /// there or is another file.

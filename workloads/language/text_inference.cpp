@@ -17,6 +17,7 @@ constexpr const char* kVocabulary = "bert-uncased-vocabulary.txt";
 }  // namespace
 
 Description TextInference::describe(const WorkloadContext& context) const {
+  require_assets({kWeights, kVocabulary}, context.home);
   constexpr double kModel = 4.0 * 22.6e6;
   constexpr double kPacked = 4.0 * 10.6e6;
   // Of one text, widest within attention (the reference's scores) or within a layer's wide product.

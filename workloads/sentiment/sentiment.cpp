@@ -24,6 +24,11 @@ constexpr const char* kMoviesHead = "workloads/sentiment/movies_head.safetensors
 
 class Sentiment : public TextInference {
  public:
+  Description describe(const WorkloadContext& context) const override {
+    require_assets({kSnippets}, context.home);
+    return TextInference::describe(context);
+  }
+
   DataReport open_data(const WorkloadContext& context) override {
     const auto file = find_asset(kSnippets, context.home);
     snippets_ = read_movie_snippets(file).tested;

@@ -105,6 +105,8 @@ SuiteRunPlan plan_run(const SuiteTaskRule& task, const std::string& scenario,
   request.settings.update(asked.common.settings);
   request["tier"] = tier;
   run.plan = make_plan(request, home);
+  // What lacks its weights, say, is told before hours of the other tasks.
+  run.plan.workload->create()->describe(run.plan.context);
   run.arguments = arguments_of(request);
   return run;
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
+#include "harness/base/started_as.hpp"
 #include "harness/base/text.hpp"
 #include "harness/check/checked_file.hpp"
 #include "harness/kinds/suite/measure.hpp"
@@ -83,7 +84,8 @@ class SideFiles {
       const bool killed = has_unfinished_series(folder, kSuiteForm) && !ended.contains(folder);
       if (!stopped && !killed) continue;
       throw Error(printable(folder.string()), "the suite there was stopped before its end",
-                  "go on with it: harness suite --resume " + printable(folder.string()));
+                  "go on with it: " + started_as() + " suite --resume " +
+                      pasted_word(printable(folder.string(), 4096)));
     }
   }
 

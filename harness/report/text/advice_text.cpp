@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "harness/base/started_as.hpp"
 #include "harness/base/text.hpp"
 #include "harness/report/common_text.hpp"
 #include "harness/report/text/columns.hpp"
@@ -114,7 +115,7 @@ std::string render_advice(const AdviceReport& report, const Profile& profile, st
   if (!report.measured.empty()) text += tried_lines(report, columns);
   if (!report.try_command.empty() && report.measured.empty()) {
     text += "\nTo try them, one on top of the other:\n  " + printable(report.try_command, 400) +
-            "\n  harness advise " + printable(report.profile_file, 300) +
+            "\n  " + started_as() + " advise " + pasted_word(printable(report.profile_file, 4096)) +
             " --measured ablation.json\n";
   }
   for (const std::string& note : report.notes) {

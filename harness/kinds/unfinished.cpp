@@ -1,0 +1,79 @@
+#include "harness/kinds/unfinished.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+
+#include "harness/base/started_as.hpp"
+#include "harness/base/text.hpp"
+#include "harness/kinds/suite/measure.hpp"
+#include "harness/measure/series_state.hpp"
+#include "harness/result/other_files.hpp"
+
+namespace harness {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kLongestPath = 4096;
+
+Unfinished to_go_on(const fs::path& folder, const char* what, const char* command) {
+  return {folder.string(), fmt::format("an unfinished {} lies there; to go on: {} {} --resume {}",
+                                       what, started_as(), command,
+                                       pasted_word(printable(folder.string(), kLongestPath)))};
+}
+
+/// What of a run is there without its result.
+std::optional<Unfinished> left_by_run(const fs::path& folder) {
+  std::error_code ignored;
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    const fs::path& file = entry.path();
+    if (file.extension() != ".jsonl" || fs::exists(fs::path(file).replace_extension(".json"))) {
+      continue;
+    }
+    if (holds_samples(file)) names.push_back(printable(file.filename().string()));
+  }
+  if (names.empty()) return std::nullopt;
+  std::sort(names.begin(), names.end());
+  const std::string more = names.size() > 1 ? fmt::format(" (and {} more)", names.size() - 1) : "";
+  return Unfinished{
+      folder.string(),
+      names.front() + more + " there holds the samples of a run that did not come to its end"};
+}
+
+std::optional<Unfinished> unfinished_in(const fs::path& folder) {
+  if (has_unfinished_series(folder, kSuiteForm)) return to_go_on(folder, "suite", "suite");
+  if (has_unfinished_series(folder)) return to_go_on(folder, "series", "run");
+  return left_by_run(folder);
+}
+
+}  // namespace
+
+std::vector<Unfinished> unfinished_below(const std::string& folder) {
+  std::vector<fs::path> folders;
+  std::error_code error;
+  if (fs::is_directory(folder, error)) folders.emplace_back(folder);
+  fs::recursive_directory_iterator entry(folder, fs::directory_options::skip_permission_denied,
+                                         error);
+  for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+    std::error_code ignored;
+    if (!entry->is_directory(ignored) || entry->is_symlink(ignored)) continue;
+    folders.push_back(entry->path());
+  }
+  std::sort(folders.begin(), folders.end());
+  std::vector<Unfinished> found;
+  for (const fs::path& one : folders) {
+    if (auto unfinished = unfinished_in(one)) found.push_back(std::move(*unfinished));
+  }
+  return found;
+}
+
+std::string line_of(const Unfinished& one) {
+  return printable(one.folder, kLongestPath) + ": " + one.what;
+}
+
+}  // namespace harness

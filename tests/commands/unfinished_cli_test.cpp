@@ -1,0 +1,88 @@
+// End to end: what is given in place of a result, or did not become one, is called what it is.
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/support/files_of_runs.hpp"
+#include "tests/support/process.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+using namespace harness;  // NOLINT(google-build-using-namespace)
+namespace fs = std::filesystem;
+
+namespace {
+
+/// The samples of a run of the null workload, which lie beside its result.
+fs::path samples_in(const fs::path& folder) {
+  const Outcome outcome =
+      run_harness({"run", "--workload", "null", "--steps", "3", "--out", folder.string()});
+  CAPTURE(outcome.err);
+  REQUIRE(fs::exists(folder));
+  return files_ending(folder, ".jsonl").at(0);
+}
+
+}  // namespace
+
+TEST_CASE("samples given as a result are called samples", "[validate][report][cli]") {
+  const TemporaryFolder folder;
+  const fs::path samples = samples_in(folder / "run");
+  const fs::path result = fs::path(samples).replace_extension(".json");
+  const std::string why =
+      "holds the samples of " + result.filename().string() + " beside it: give that file";
+  const Outcome validated = run_harness({"validate", samples.string(), result.string()});
+  CHECK(validated.code == 1);
+  CHECK_THAT(validated.out, Catch::Contains(why) && Catch::Contains(result.string() + ": valid"));
+  check_one_error(run_harness({"report", samples.string()}), 1, samples.string() + ": " + why);
+  check_one_error(run_harness({"compare", samples.string(), result.string()}), 1, why);
+  fs::remove(result);
+  check_one_error(run_harness({"report", samples.string()}), 1,
+                  "holds the samples of a run that did not come to its end");
+}
+
+TEST_CASE("each file that is no result is named before the end", "[validate][report][cli]") {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "other.json") << R"({"name": "something else"})";
+  std::ofstream(folder / "broken.json") << "{";
+  std::ofstream(folder / "plan.jsonl") << R"({"campaign": "a", "nights": []})"
+                                       << "\n";
+  std::vector<std::string> files;
+  for (const char* name : {"other.json", "broken.json", "plan.jsonl"}) {
+    files.push_back((folder / name).string());
+  }
+  for (const char* command : {"validate", "report"}) {
+    CAPTURE(command);
+    std::vector<std::string> arguments{command};
+    arguments.insert(arguments.end(), files.begin(), files.end());
+    const Outcome outcome = run_harness(arguments);
+    CAPTURE(outcome.out, outcome.err);
+    CHECK(outcome.code == 1);
+    const std::string all = outcome.out + outcome.err;
+    for (const std::string& file : files) CHECK_THAT(all, Catch::Contains(file + ": "));
+    CHECK_THAT(all, Catch::Contains("so this is not a result file") &&
+                        Catch::Contains("belongs to a campaign of the gate"));
+  }
+}
+
+TEST_CASE("the samples of a killed run are named with their folder", "[validate][report][cli]") {
+  const TemporaryFolder folder;
+  const fs::path samples = samples_in(folder / "runs" / "killed");
+  fs::remove(fs::path(samples).replace_extension(".json"));
+  const std::string what = samples.filename().string() +
+                           " there holds the samples of a run that did not come to its end";
+  const std::string killed = (folder / "runs" / "killed").string();
+  check_one_error(run_harness({"report", killed}), 1, killed + ": " + what);
+  check_one_error(run_harness({"report", (folder / "runs").string()}), 1, killed + ": " + what);
+  check_one_error(run_harness({"validate", killed}), 1, what);
+  check_one_error(run_harness({"validate", (folder / "runs").string()}), 1, killed + ": " + what);
+  // Beside a sound one it is no error, and is named all the same.
+  samples_in(folder / "runs" / "whole");
+  for (const char* command : {"validate", "report"}) {
+    const Outcome outcome = run_harness({command, (folder / "runs").string()});
+    CAPTURE(command, outcome.out, outcome.err);
+    CHECK(outcome.code == 0);
+    CHECK_THAT(outcome.out, Catch::Contains(killed + ": "));
+    CHECK_THAT(outcome.out, Catch::Contains("there holds the samples"));
+  }
+}
