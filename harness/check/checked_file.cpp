@@ -60,6 +60,17 @@ CheckedFile check(const std::string& file, const nlohmann::json& document, bool 
   return checked;
 }
 
+/// Of a run that was killed; empty where there are none.
+std::string samples_without_result(const std::string& folder) {
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+    if (entry.path().extension() != ".jsonl") continue;
+    return printable(entry.path().filename().string()) +
+           " there holds the samples of a run that did not come to its end";
+  }
+  return "";
+}
+
 }  // namespace
 
 CheckedFile check_result(const std::string& file, const nlohmann::json& document) {
@@ -141,16 +152,6 @@ std::vector<std::string> files_named(
     }
   }
   return files;
-}
-
-std::string samples_without_result(const std::string& folder) {
-  std::error_code ignored;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
-    if (entry.path().extension() != ".jsonl") continue;
-    return printable(entry.path().filename().string()) +
-           " there holds the samples of a run that did not come to its end";
-  }
-  return "";
 }
 
 std::vector<std::string> result_files(const std::vector<std::string>& paths) {

@@ -45,10 +45,6 @@ std::vector<std::string> files_named(
     const std::vector<std::string>& paths,
     const std::function<void(const std::string& folder, const Error& error)>& unreadable);
 
-/// What the folder has of a run that was killed: "NAME.jsonl there holds the samples of a run that
-/// did not come to its end"; empty where there are no samples.
-std::string samples_without_result(const std::string& folder);
-
 /// Each of `paths` that is a folder gives way to the result files below it; schemas (*.schema.json)
 /// are left out. Throws Error also for a folder that holds none.
 std::vector<std::string> result_files(const std::vector<std::string>& paths);

@@ -47,6 +47,45 @@ std::string achieved_text(const CostReport& cost) {
       done < 1 ? fmt::format(", effective: {:.0f} % of it was done", 100 * done) : "");
 }
 
+bool is_incomplete(const Violation& violation) {
+  return violation.rule == kCompletedRule || violation.rule == kRunThereRule ||
+         (violation.rule == kRunValidRule && violation.actual == to_text(RunState::kAborted));
+}
+
+std::string violation_text(const Violation& violation) {
+  // It broke no rule, somebody stopped it.
+  if (violation.rule == kCompletedRule) {
+    return fmt::format("{}; {}", printable(violation.actual), printable(violation.hint));
+  }
+  return fmt::format("{} at {}: expected {}, got {}{}", printable(violation.rule, 40),
+                     printable(violation.path, 60), printable(violation.expected, 80),
+                     printable(violation.actual),
+                     violation.hint.empty() ? "" : " (" + printable(violation.hint) + ")");
+}
+
+std::vector<std::string> mistrust_texts(const Status& status) {
+  std::vector<std::string> texts;
+  for (const std::string& reason : status.mistrust_reasons) {
+    const auto remedy =
+        std::find_if(status.recommendations.begin(), status.recommendations.end(),
+                     [&](const std::string& advice) { return advice.starts_with(reason + ": "); });
+    texts.push_back(printable(remedy == status.recommendations.end() ? reason : *remedy, 400));
+  }
+  return texts;
+}
+
+std::vector<std::string> advice_texts(const Status& status) {
+  std::vector<std::string> texts;
+  for (const std::string& advice : status.recommendations) {
+    const auto said = [&](const std::string& reason) {
+      return reason.ends_with(advice) || advice.starts_with(reason + ": ");
+    };
+    if (std::any_of(status.mistrust_reasons.begin(), status.mistrust_reasons.end(), said)) continue;
+    texts.push_back(printable(advice, 400));
+  }
+  return texts;
+}
+
 std::string closing_text(const ResultCommon& result) {
   std::string text;
   for (const Departure& departure : result.rules.departures) {
@@ -60,27 +99,13 @@ std::string closing_text(const ResultCommon& result) {
   text += fmt::format("\nstatus   {}{}\n", to_text(status.state),
                       status.mistrusted ? ", MISTRUSTED" : "");
   for (const Violation& violation : status.violations) {
-    // It broke no rule, somebody stopped it.
-    if (violation.rule == kCompletedRule) {
-      text += wrap(fmt::format("  {}; {}", printable(violation.actual), printable(violation.hint)),
-                   kColumns, 4) +
-              "\n";
-      continue;
-    }
-    text += wrap(fmt::format("  {} at {}: expected {}, got {}{}", printable(violation.rule, 40),
-                             printable(violation.path, 60), printable(violation.expected, 80),
-                             printable(violation.actual),
-                             violation.hint.empty() ? "" : " (" + printable(violation.hint) + ")"),
-                 kColumns, 4) +
-            "\n";
+    text += wrap("  " + violation_text(violation), kColumns, 4) + "\n";
   }
-  for (const std::string& reason : status.mistrust_reasons) {
-    text += wrap("  mistrusted: " + printable(reason), kColumns, 4) + "\n";
+  for (const std::string& reason : mistrust_texts(status)) {
+    text += wrap("  mistrusted: " + reason, kColumns, 4) + "\n";
   }
-  for (const std::string& advice : status.recommendations) {
-    const auto said = [&](const std::string& reason) { return reason.ends_with(advice); };
-    if (std::any_of(status.mistrust_reasons.begin(), status.mistrust_reasons.end(), said)) continue;
-    text += wrap("  advice: " + printable(advice), kColumns, 4) + "\n";
+  for (const std::string& advice : advice_texts(status)) {
+    text += wrap("  advice: " + advice, kColumns, 4) + "\n";
   }
   return text + kUnverifiedNotice + "\n";
 }

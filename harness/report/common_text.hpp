@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "harness/result/result_common.hpp"
 
@@ -17,6 +18,18 @@ std::string data_text(const std::optional<Artifact>& data);
 /// "92.1 % of the measured peak", said to be effective where fewer multiplications were done than
 /// the FLOPs stand for; why that is not known; safe to print.
 std::string achieved_text(const CostReport& cost);
+
+/// Whether it says that something has not come to its end, which breaks no rule.
+bool is_incomplete(const Violation& violation);
+
+/// In one sentence, safe to print.
+std::string violation_text(const Violation& violation);
+
+/// Each reason for mistrust, with what to do about it where the advice has that; safe to print.
+std::vector<std::string> mistrust_texts(const Status& status);
+
+/// The advice that no reason for mistrust has given, safe to print.
+std::vector<std::string> advice_texts(const Status& status);
 
 /// Departures from the rules, status with its reasons, and the notice that every report ends with.
 std::string closing_text(const ResultCommon& result);

@@ -36,6 +36,8 @@ struct PlotAxis {
   bool logarithmic = false;
   std::vector<std::string> names{};  ///< of the places 0, 1, 2, ...; empty for numbers
   bool from_zero = false;
+  /// Where the names stand for equal parts of a way: its beginning and its end.
+  std::vector<double> edges{};
 };
 
 struct PlotPoint {

@@ -101,7 +101,9 @@ std::string status_text(const Status& status, const ReportFile& file) {
   if (!file.problems.empty()) {
     return "NOT VALID: " + format_count(std::ssize(file.problems), "problem");
   }
-  const std::string state = missed_target(status) ? "target missed" : to_text(status.state);
+  const std::string state = missed_target(status) ? "target missed"
+                            : was_stopped(status) ? "not complete"
+                                                  : to_text(status.state);
   return state + (status.mistrusted ? ", mistrusted" : "");
 }
 

@@ -36,7 +36,7 @@ class ShownKind {
   /// thousands.
   virtual void thin(ResultCommon& /*result*/, ReportItem& /*item*/) const {}
   /// Figures for the top of the page, beside how many of the kind there are.
-  virtual std::vector<PageFact> tiles(const std::vector<ReportItem>& /*items*/) const { return {}; }
+  virtual std::vector<PageFact> tiles(const ReportData& /*data*/) const { return {}; }
   /// So many of the latest have a section of their own.
   virtual std::size_t most_sections() const { return kMostDetailed; }
   virtual PageSection section(const ReportItem& item, const std::string& id) const = 0;

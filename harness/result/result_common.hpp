@@ -37,6 +37,9 @@ enum class RunState { kValid, kInvalid, kAborted, kDryRun };
 /// The rule that a run breaks which ends without reaching its quality target.
 inline constexpr const char* kConvergedRule = "converged";
 inline constexpr const char* kCompletedRule = "completed";  ///< of what was stopped or failed
+// Of a result that stands for several runs: each is there, and each is valid.
+inline constexpr const char* kRunThereRule = "run-there";
+inline constexpr const char* kRunValidRule = "run-valid";
 
 struct Status {
   RunState state = RunState::kAborted;

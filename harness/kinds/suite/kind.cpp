@@ -60,22 +60,24 @@ class SuiteKind : public ResultKindOf<Suite>, public JudgedKind, public ShownKin
     return line_of_suite(of(result), file);
   }
   PageSection section(const ReportItem& item, const std::string& id) const override {
-    return suite_section(item, id);
+    return suite_section(item, id, {});
   }
   /// Of several the latest is opened.
   std::vector<PageSection> sections(const ReportData& data, PageSection all) const override {
     const std::vector<ReportItem>& suites = data.of(name());
     for (std::size_t i = 0; i < all.parts.size(); ++i) {
       PageSection& part = all.parts[i];
+      const ReportItem& suite = suites[suites.size() - 1 - i];
+      part = suite_section(suite, part.id, data.runs());  // now with what the runs say
       part.folded = i > 0;
-      add_task_cards(part, as<Suite>(suites[suites.size() - 1 - i]), data.runs());
+      add_task_cards(part, as<Suite>(suite), data.runs());
     }
     std::vector<PageSection> sections;
     sections.push_back(std::move(all));
     return sections;
   }
-  std::vector<PageFact> tiles(const std::vector<ReportItem>& items) const override {
-    return score_tiles(items);
+  std::vector<PageFact> tiles(const ReportData& data) const override {
+    return score_tiles(data.of(name()), data.runs());
   }
 };
 

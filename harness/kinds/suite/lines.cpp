@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "harness/base/text.hpp"
 #include "harness/result/common_json.hpp"
@@ -45,12 +46,15 @@ std::string task_line(const SuiteTask& task) {
   return fmt::format("{}: {}", printable(name_of(task), 80), join(parts, ", "));
 }
 
-std::string score_text(const Suite& suite) {
+std::string plain_score_text(const Suite& suite) {
   const SuiteScore& score = suite.score;
   if (!score.value) return "none: " + printable(score.reason);
-  std::string text =
-      fmt::format("{} x the reference, over {} of {}", ratio_text({*score.value, {}, {}, 0}),
-                  score.counted.size(), suite.tasks.size());
+  return fmt::format("{} x the reference, over {} of {}", ratio_text({*score.value, {}, {}, 0}),
+                     score.counted.size(), suite.tasks.size());
+}
+
+std::string score_text(const Suite& suite) {
+  std::string text = plain_score_text(suite);
   if (const auto doubtful = mistrusted_in_score(suite); doubtful > 0) {
     text += fmt::format("; {} of them {} mistrusted", doubtful, doubtful == 1 ? "is" : "are");
   }
@@ -64,10 +68,34 @@ std::ptrdiff_t mistrusted_in_score(const Suite& suite) {
 }
 
 std::vector<std::string> left_out_lines(const Suite& suite) {
-  std::vector<std::string> lines;
+  // A reason, and whom it holds for: scenarios by task, both as they come.
+  struct Group {
+    std::string reason{};
+    std::vector<std::pair<std::string, std::vector<std::string>>> tasks{};
+    std::size_t count = 0;
+  };
+  std::vector<Group> groups;
   for (const SuiteTask& task : suite.tasks) {
     if (task.ratio || (!suite.reference && counts(task))) continue;
-    lines.push_back(printable(name_of(task), 80) + ": " + printable(task.no_ratio));
+    auto known = std::find_if(groups.begin(), groups.end(),
+                              [&](const Group& one) { return one.reason == task.no_ratio; });
+    if (known == groups.end()) known = groups.insert(groups.end(), {task.no_ratio, {}, 0});
+    ++known->count;
+    auto& tasks = known->tasks;
+    if (tasks.empty() || tasks.back().first != task.workload) tasks.push_back({task.workload, {}});
+    tasks.back().second.push_back(printable(task.scenario, 40));
+  }
+  std::vector<std::string> lines;
+  for (const Group& group : groups) {
+    std::vector<std::string> names;
+    for (const auto& [workload, scenarios] : group.tasks) {
+      const std::string list = join(scenarios, ", ");
+      names.push_back(printable(workload, 40) +
+                      (scenarios.size() == 1 ? "/" + list : " (" + list + ")"));
+    }
+    const bool all = group.count == suite.tasks.size() && group.count > 1;
+    lines.push_back((all ? fmt::format("all {}", group.count) : join(names, ", ")) + ": " +
+                    printable(group.reason));
   }
   return lines;
 }

@@ -21,11 +21,13 @@ Tone tone_of(const SuiteTask& task);
 std::string task_line(const SuiteTask& task);
 
 /// "1.23 x the reference, over 4 of 8", or why there is no score; safe to print.
+std::string plain_score_text(const Suite& suite);
+/// The same, and how many of the runs that count are mistrusted.
 std::string score_text(const Suite& suite);
 /// Of the runs that count in it.
 std::ptrdiff_t mistrusted_in_score(const Suite& suite);
 
-/// What the score lacks, each with its reason; without a reference only what could not count
+/// What the score lacks, a line for each reason; without a reference only what could not count
 /// anyway. Safe to print.
 std::vector<std::string> left_out_lines(const Suite& suite);
 

@@ -24,10 +24,10 @@ std::vector<Violation> broken_runs(const Suite& suite) {
     const std::string path = fmt::format("/tasks/{}/run", i);
     if (!task.run) {
       if (!task.available) continue;
-      violations.push_back({"run-there", path, "a run of " + name_of(task), task.no_run,
+      violations.push_back({kRunThereRule, path, "a run of " + name_of(task), task.no_run,
                             "harness suite --resume DIR measures what is missing"});
     } else if (task.run->state != RunState::kValid) {
-      violations.push_back({"run-valid", path + "/state", "valid", to_text(task.run->state),
+      violations.push_back({kRunValidRule, path + "/state", "valid", to_text(task.run->state),
                             "see " + task.run->file});
     }
   }

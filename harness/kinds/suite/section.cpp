@@ -8,13 +8,23 @@
 
 #include "harness/base/text.hpp"
 #include "harness/kinds/suite/lines.hpp"
+#include "harness/kinds/suite/trust.hpp"
 #include "harness/report/page/html_facts.hpp"
+#include "harness/report/text/loadgen_text.hpp"
 #include "harness/report/thinning.hpp"
+#include "harness/result/common_json.hpp"
 
 namespace harness {
 namespace {
 
 constexpr double kFarTail = 10;  ///< the longest latency over the shortest
+
+/// A run that was stopped or failed broke no rule: it is not complete.
+std::string shown_state(const SuiteTask& task) {
+  const bool aborted = task.run && task.run->state == RunState::kAborted;
+  const std::string state = state_text(task);
+  return aborted && state == to_text(RunState::kAborted) ? "not complete" : state;
+}
 
 std::string number_text(const std::optional<double>& value) {
   return value ? fmt::format("{:.6g}", *value) : "-";
@@ -47,7 +57,7 @@ PageTable tasks_table(const std::vector<SuiteTask>& tasks) {
          ratio_cell(task.ratio),
          quality,
          target,
-         {state_text(task), {}, tone_of(task)}});
+         {shown_state(task), {}, tone_of(task)}});
   }
   return table;
 }
@@ -73,7 +83,8 @@ PagePlot ratios_plot(const Suite& suite) {
   }
   plot.marks.push_back({1, "reference"});
   if (suite.score.value && *suite.score.value <= kLargestPlotted) {
-    plot.marks.push_back({plotted(*suite.score.value), "score"});
+    plot.marks.push_back(
+        {plotted(*suite.score.value), "score " + ratio_text({*suite.score.value, {}, {}, 0})});
   }
   drop_empty_series(plot);
   return plot;
@@ -113,22 +124,33 @@ PagePlot latency_plot(const SuiteTask& task, const std::vector<LatencyPoint>& po
   return plot;
 }
 
-const Result* run_of(const SuiteTask& task, const std::vector<ReportItem>& runs) {
-  if (!task.run) return nullptr;
-  const auto found = std::find_if(runs.begin(), runs.end(), [&](const ReportItem& item) {
-    return item.result->identity.uuid == task.run->uuid;
-  });
-  return found == runs.end() ? nullptr : &as<Result>(*found);
+/// Why `task`'s run is mistrusted, the first reason alone: its own section has all.
+std::string mistrust_text(const SuiteTask& task, const Result* run) {
+  if (run == nullptr) return "mistrusted, " + printable(task.run->file, 60) + " says why";
+  const std::vector<std::string>& reasons = run->status.mistrust_reasons;
+  if (reasons.empty()) return "mistrusted";
+  const std::string more =
+      reasons.size() == 1 ? "" : fmt::format(" and {} more", reasons.size() - 1);
+  return "mistrusted: " + printable(reasons.front(), 120) + more;
 }
 
 void add_scenario(PageSection& card, const SuiteTask& task, const std::vector<ReportItem>& runs) {
   const Tone tone = tone_of(task);
-  std::string text = task.figure ? figure_text(*task.figure) : state_text(task);
-  if (task.ratio) text += fmt::format(", {} x the reference", ratio_text({*task.ratio, {}, {}, 0}));
-  if (tone != Tone::kGood && task.figure) text += ", " + state_text(task);
-  if (!task.run) text += ": " + printable(task.no_run);
-  card.facts.push_back({printable(task.scenario, kNameBytes), text, tone});
-  const Result* run = run_of(task, runs);
+  const ReportItem* item = run_of(task, runs);
+  const Result* run = item == nullptr ? nullptr : &as<Result>(*item);
+  std::vector<std::string> parts;
+  if (task.figure) parts.push_back(figure_text(*task.figure));
+  if (task.ratio) {
+    parts.push_back(fmt::format("{} x the reference", ratio_text({*task.ratio, {}, {}, 0})));
+  }
+  const std::string state = shown_state(task);
+  if (state == "mistrusted") {
+    parts.push_back(mistrust_text(task, run));
+  } else if (tone != Tone::kGood || !task.figure) {
+    parts.push_back(state + (task.run ? "" : ": " + printable(task.no_run)));
+  }
+  if (run != nullptr) parts.push_back(set_up_text(*run));
+  card.facts.push_back({printable(task.scenario, kNameBytes), join(parts, " · "), tone});
   if (run == nullptr) return;
   const std::vector<LatencyPoint> points = latencies_of(*run);
   const bool drawable = std::all_of(points.begin(), points.end(), [](const LatencyPoint& point) {
@@ -155,14 +177,10 @@ void add_quality(PageSection& card, const std::vector<const SuiteTask*>& tasks) 
   }
 }
 
-/// A score is as good as the runs it is made of.
-Tone score_tone(const Suite& suite) {
-  return suite.score.value && mistrusted_in_score(suite) == 0 ? Tone::kGood : Tone::kDoubt;
-}
-
 }  // namespace
 
-PageSection suite_section(const ReportItem& item, const std::string& id) {
+PageSection suite_section(const ReportItem& item, const std::string& id,
+                          const std::vector<ReportItem>& runs) {
   const auto& suite = as<Suite>(item);
   const ReportLine line = line_of(item);
   PageSection section{.id = id,
@@ -172,7 +190,10 @@ PageSection suite_section(const ReportItem& item, const std::string& id) {
   section.facts = common_facts(suite, item.file);
   // Each run has its own.
   std::erase_if(section.facts, [](const PageFact& fact) { return fact.name == "seed"; });
-  section.facts.insert(section.facts.begin(), {"score", score_text(suite), score_tone(suite)});
+  const ScoreTrust trust = trust_in_score(item, runs);
+  std::string score = plain_score_text(suite);
+  if (!trust.reasons.empty()) score += "; " + join(trust.reasons, ", ");
+  section.facts.insert(section.facts.begin(), {"score", score, trust.tone});
   if (suite.reference) {
     const SuiteReference& reference = *suite.reference;
     section.facts.push_back(
@@ -206,14 +227,17 @@ void add_task_cards(PageSection& section, const Suite& suite, const std::vector<
   }
 }
 
-std::vector<PageFact> score_tiles(const std::vector<ReportItem>& suites) {
+std::vector<PageFact> score_tiles(const std::vector<ReportItem>& suites,
+                                  const std::vector<ReportItem>& runs) {
   if (suites.empty()) return {};
-  const auto& suite = as<Suite>(suites.back());
+  const ReportItem& latest = suites.back();
+  const auto& suite = as<Suite>(latest);
   const SuiteScore& score = suite.score;
-  if (!score.value) return {{"suite score", "-", Tone::kDoubt}};
-  return {{fmt::format("suite score, over {} of {}", score.counted.size(), suite.tasks.size()),
-           ratio_text({*score.value, {}, {}, 0}),
-           score.missing.empty() ? score_tone(suite) : Tone::kPlain}};
+  const ScoreTrust trust = trust_in_score(latest, runs);
+  std::string name = "suite score";
+  if (score.value) name += fmt::format(", over {} of {}", score.counted.size(), suite.tasks.size());
+  if (!trust.reasons.empty()) name += "; " + join(trust.reasons, ", ");
+  return {{name, score.value ? ratio_text({*score.value, {}, {}, 0}) : "-", trust.tone}};
 }
 
 }  // namespace harness

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "harness/base/text.hpp"
+#include "harness/report/common_text.hpp"
 #include "harness/report/report_lines.hpp"
 #include "harness/report/shown_kind.hpp"
 
@@ -24,6 +26,20 @@ std::string settings_text(const Settings& settings) {
     }
   }
   return join(parts, " · ");
+}
+
+void add_violations(std::vector<PageFact>& facts, const Status& status) {
+  constexpr std::size_t kMostShown = 8;
+  const std::vector<Violation>& all = status.violations;
+  for (std::size_t i = 0; i < std::min(all.size(), kMostShown); ++i) {
+    const bool incomplete = is_incomplete(all[i]);
+    facts.push_back({incomplete ? "not complete" : "broken rule", violation_text(all[i]),
+                     incomplete ? Tone::kDoubt : Tone::kBad});
+  }
+  if (all.size() > kMostShown) {
+    facts.push_back({"and", fmt::format("{} more, see rules and findings", all.size() - kMostShown),
+                     Tone::kDoubt});
+  }
 }
 
 }  // namespace
@@ -72,8 +88,9 @@ std::vector<PageFact> common_facts(const ResultCommon& result, const ReportFile&
   for (const SchemaProblem& problem : file.problems) {
     add("problem", problem_text(problem), Tone::kBad);
   }
-  for (const std::string& reason : result.status.mistrust_reasons) {
-    add("mistrusted", printable(reason), Tone::kDoubt);
+  add_violations(facts, result.status);
+  for (const std::string& reason : mistrust_texts(result.status)) {
+    add("mistrusted", reason, Tone::kDoubt);
   }
   add("time", fmt::format("{} to {}", printable(identity.started_at, 30),
                           printable(identity.ended_at, 30)));

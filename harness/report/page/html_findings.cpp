@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "harness/base/text.hpp"
+#include "harness/report/common_text.hpp"
 #include "harness/report/page/html_facts.hpp"
 #include "harness/report/page/number_ranges.hpp"
 #include "harness/report/report_lines.hpp"
@@ -71,19 +72,27 @@ FindingOfOne about_machine(const char* kind, const std::string& text) {
 std::vector<FindingOfOne> findings_of(const ResultCommon& result) {
   std::vector<FindingOfOne> findings;
   for (const Violation& one : result.status.violations) {
-    findings.push_back(
-        {{"1 violation", one.rule, one.path, one.expected, {one.actual}, one.hint}, {}});
+    const char* kind = is_incomplete(one) ? "2 not complete" : "1 violation";
+    // What was stopped was asked for nothing that it did not do.
+    const bool stopped = one.rule == kCompletedRule;
+    findings.push_back({{kind,
+                         stopped ? "" : one.rule,
+                         stopped ? "" : one.path,
+                         stopped ? "" : one.expected,
+                         {one.actual},
+                         one.hint},
+                        {}});
   }
-  for (const std::string& reason : result.status.mistrust_reasons) {
-    findings.push_back(about_machine("2 mistrust", reason));
+  for (const std::string& reason : mistrust_texts(result.status)) {
+    findings.push_back(about_machine("3 mistrust", reason));
   }
   for (const Departure& one : result.rules.departures) {
     findings.push_back(
-        {{"3 departure", result.rules.file, one.path, one.expected, {one.actual}, "division open"},
+        {{"4 departure", result.rules.file, one.path, one.expected, {one.actual}, "division open"},
          {}});
   }
-  for (const std::string& advice : result.status.recommendations) {
-    findings.push_back(about_machine("4 advice", advice));
+  for (const std::string& advice : advice_texts(result.status)) {
+    findings.push_back(about_machine("5 advice", advice));
   }
   return findings;
 }
@@ -97,7 +106,7 @@ struct Seen {
 
 Tone tone_of(const std::string& kind) {
   if (kind.starts_with("1")) return Tone::kBad;
-  return kind.starts_with("2") ? Tone::kDoubt : Tone::kPlain;
+  return kind.starts_with("2") || kind.starts_with("3") ? Tone::kDoubt : Tone::kPlain;
 }
 
 }  // namespace
@@ -162,10 +171,12 @@ PageSection findings_section(const ReportData& data) {
   });
   PageSection section{.id = "findings", .title = "Rules and findings"};
   section.paragraphs = {
-      "A violation makes a result invalid. A departure from the rules makes its division open. A "
+      "A violation makes a result invalid. What is not complete was stopped, failed or is missing, "
+      "and broke no rule. A departure from the rules makes its division open. A "
       "reason for mistrust says that the machine was not fit to measure on. What several results "
       "share stands here once; where it differs only in a number, with the range of that number."};
-  PageTable table{.caption = "Violations, reasons for mistrust, departures and advice"};
+  PageTable table{
+      .caption = "Violations, what is not complete, reasons for mistrust, departures and advice"};
   table.columns = {{"kind"},  {"found"}, {"expected"},      {"rule"},
                    {"place"}, {"hint"},  {"results", true}, {"first in"}};
   for (const auto& [finding, seen] : found) {

@@ -59,7 +59,8 @@ json axis_json(const PlotAxis& axis) {
   return {{"label", axis.label},
           {"log", axis.logarithmic},
           {"names", axis.names},
-          {"zero", axis.from_zero}};
+          {"zero", axis.from_zero},
+          {"edges", axis.edges}};
 }
 
 json point_json(const PlotPoint& point) {

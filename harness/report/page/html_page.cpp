@@ -12,63 +12,12 @@
 #include "harness/report/page/html_campaign.hpp"
 #include "harness/report/page/html_facts.hpp"
 #include "harness/report/page/html_findings.hpp"
+#include "harness/report/page/html_results.hpp"
 #include "harness/report/report_lines.hpp"
 #include "harness/report/shown_kind.hpp"
 
 namespace harness {
 namespace {
-
-struct Entry {
-  ReportLine line{};
-  std::string target{};
-};
-
-std::vector<Entry> entries_of(const ReportData& data) {
-  std::vector<Entry> entries;
-  for_each_section(data, [&](const ReportItem& item, const std::string& target) {
-    entries.push_back({line_of(item), target});
-  });
-  std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-    return a.line.started_at > b.line.started_at;
-  });
-  return entries;
-}
-
-PageSection summary_section(const ReportData& data) {
-  PageSection section{.id = "summary", .title = "Results"};
-  PageTable table{.caption = "All results, latest first"};
-  table.columns = {
-      {"started (UTC)"},  {"status"},        {"workload"}, {"tier"},   {"stack"}, {"metric"},
-      {"headline", true}, {"quality", true}, {"machine"},  {"commit"}, {"file"}};
-  table.note =
-      "In round brackets the quartiles of a run's samples, its own spread; in square ones a 95 % "
-      "interval.";
-  for (const ReportFile& file : data.rejected) {
-    std::vector<PageCell> row(table.columns.size(), PageCell{"-"});
-    row[1] = {printable(file.summary), {}, Tone::kBad, "files"};
-    row[10] = {printable(file.name)};
-    table.rows.push_back(std::move(row));
-  }
-  for (const Entry& entry : entries_of(data)) {
-    const ReportLine& line = entry.line;
-    std::string when = line.started_at.substr(0, 16);
-    std::replace(when.begin(), when.end(), 'T', ' ');
-    table.rows.push_back({{when, {}, Tone::kPlain, entry.target},
-                          {line.status, {}, line.tone},
-                          {line.workload},
-                          {line.tier},
-                          {line.stack},
-                          {line.headline.name},
-                          {line.headline.text, line.headline.value},
-                          {line.quality, line.quality_value},
-                          {line.machine},
-                          {line.commit},
-                          {line.file}});
-  }
-  limit_rows(table);
-  section.tables.push_back(std::move(table));
-  return section;
-}
 
 template <class Count>
 PageFact tile(const Count& count, const std::string& name, Tone tone) {
@@ -87,7 +36,7 @@ std::vector<PageFact> tiles_of(const ReportData& data) {
   });
   std::vector<PageFact> tiles;
   for (const ReportGroup& group : data.groups) {
-    const std::vector<PageFact> own = group.kind->tiles(group.items);
+    const std::vector<PageFact> own = group.kind->tiles(data);
     tiles.insert(tiles.end(), own.begin(), own.end());
   }
   if (!data.campaigns.empty()) {
@@ -130,7 +79,7 @@ ReportPage make_page(const ReportData& data) {
     if (has_rows || !section.parts.empty()) page.sections.push_back(std::move(section));
   };
   add(campaigns_section(data));
-  add(summary_section(data));
+  add(results_section(data));
   // Runs last: they are many, and the other kinds are of the same workloads.
   for (const bool runs : {false, true}) {
     for (const ReportGroup& group : data.groups) {

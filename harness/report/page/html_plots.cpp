@@ -85,6 +85,10 @@ PagePlot histogram_plot(const Metric& metric, const Histogram& histogram) {
   PlotSeries& series = plot.series.emplace_back();
   series.name = "samples";
   series.style = PlotStyle::kBars;
+  if (!histogram.edges.empty()) {
+    plot.x.edges = {plotted(histogram.edges.front() * unit.factor),
+                    plotted(histogram.edges.back() * unit.factor)};
+  }
   std::size_t total = 0;
   for (std::size_t i = 0; i < histogram.counts.size(); ++i) {
     const double from = histogram.edges[i] * unit.factor;
@@ -115,8 +119,8 @@ std::optional<PagePlot> roofline_plot(const Result& run) {
   }
   constexpr double kGiga = 1e-9;
   PagePlot plot{.title = "Roofline"};
-  plot.x = {"FLOP per byte", true, {}, false};
-  plot.y = {"GFLOP/s", true, {}, false};
+  plot.x = {"FLOP per byte", true, {}, false, {}};
+  plot.y = {"GFLOP/s", true, {}, false, {}};
   PlotSeries step{"achieved", PlotStyle::kPoints, 1, {}};
   const auto add = [&](const std::string& name, double work, double bytes, double rate) {
     if (!fits(work) || !fits(bytes) || !fits(rate)) return;

@@ -159,8 +159,8 @@ std::optional<PagePlot> profile_roofline(const Profile& profile) {
       operator_work(profile.tables, named ? precision->get<std::string>() : "fp32", tags);
   if (primitives.empty() && operators.empty()) return std::nullopt;
   PagePlot plot{.title = "Roofline: what runs, under the peaks of the machine"};
-  plot.x = {"FLOP per byte that has to move", true, {}, false};
-  plot.y = {"GFLOP/s", true, {}, false};
+  plot.x = {"FLOP per byte that has to move", true, {}, false, {}};
+  plot.y = {"GFLOP/s", true, {}, false, {}};
   std::size_t colour = 0;
   double longest_of_all = 0;
   for (const std::vector<Work>* list : {&primitives, &operators}) {

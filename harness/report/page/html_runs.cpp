@@ -7,6 +7,7 @@
 #include "harness/base/text.hpp"
 #include "harness/report/common_text.hpp"
 #include "harness/report/page/html_facts.hpp"
+#include "harness/report/page/html_loadgen.hpp"
 #include "harness/report/page/html_plots.hpp"
 #include "harness/report/report_lines.hpp"
 
@@ -129,6 +130,7 @@ PageSection run_section(const ReportItem& run, const std::string& id) {
   section.tone = line.tone;
   section.folded = true;
   section.facts = common_facts(result, run.file);
+  add_loadgen(section.facts, result);
   section.facts.push_back({"kernels", kernels_text(result.kernels)});
   add_quality(section.facts, result);
   add_measured(section.facts, result);

@@ -48,7 +48,8 @@ std::string trial_text(const SetUpTrial& trial) {
                      trial.precision.empty() ? "" : ", " + printable(trial.precision, 8));
 }
 
-std::string set_up_text(const SetUpTrials& set_up) {
+/// How the chosen set-up came about.
+std::string choice_text(const SetUpTrials& set_up) {
   const SetUpTrial& best = best_set_up(set_up.trials);
   const SetUpTrial& usual = set_up.trials.front();
   const std::string gain =
@@ -56,31 +57,73 @@ std::string set_up_text(const SetUpTrials& set_up) {
           ? "the usual one"
           : fmt::format("{:.2f}x the usual ({})",
                         best.samples_per_second / usual.samples_per_second, trial_text(usual));
-  return wrap(fmt::format("{:<26} {}: {}, best of {} tried{}", "set-up", trial_text(best), gain,
-                          std::ssize(set_up.trials), set_up.from.empty() ? "" : " before"),
-              kColumns, 27) +
-         "\n";
+  return fmt::format("{}: {}, best of {} tried{}", trial_text(best), gain,
+                     std::ssize(set_up.trials), set_up.from.empty() ? "" : " before");
+}
+
+/// The query loop begins each reason that comes of the compliance test with the test's name.
+bool is_of_audit(const LoadGenReport& report, const std::string& reason) {
+  return !report.audit.empty() && reason.starts_with(report.audit + ": ");
+}
+
+void add_audit(LoadGenWords& words, const LoadGenReport& report) {
+  if (report.audit.empty()) return;
+  std::vector<std::string> reasons;
+  for (const std::string& reason : report.reasons) {
+    if (!is_of_audit(report, reason)) continue;
+    reasons.push_back(printable(reason.substr(report.audit.size() + 2), 400));
+  }
+  words.audit_passed = reasons.empty();
+  words.audit = printable(report.audit, 16) +
+                (reasons.empty() ? " passed" : " FAILED: " + join(reasons, "; "));
+}
+
+std::string row(const char* name, const std::string& text) {
+  return wrap(fmt::format("{:<26} {}", name, text), kColumns, 27) + "\n";
 }
 
 }  // namespace
 
+std::string set_up_text(const Result& run) {
+  // Of a chosen one the effective settings hold the same.
+  const std::string threads = setting_text(run.settings, "threads");
+  return fmt::format("{} thread{}, batches of {}, {}", threads, threads == "1" ? "" : "s",
+                     setting_text(run.settings, "batch_size"),
+                     setting_text(run.settings, "precision"));
+}
+
+LoadGenWords loadgen_words(const Result& result) {
+  const LoadGenReport& report = *result.loadgen;
+  LoadGenWords words;
+  words.figure = report.figure.value > 0
+                     ? format_quantity(report.figure.value, printable(report.figure.unit, 16))
+                     : "none";
+  words.test = fmt::format("{} in {}{}", queries_text(result), format_quantity(report.seconds, "s"),
+                           searched_text(report));
+  for (const std::string& reason : report.reasons) {
+    if (!is_of_audit(report, reason)) words.reasons.push_back(printable(reason, 400));
+  }
+  // Of offline they say when in the test samples were done.
+  if (result.rules.scenario != "offline") words.latencies = percentiles_text(report);
+  if (report.set_up) words.set_up = choice_text(*report.set_up);
+  add_audit(words, report);
+  return words;
+}
+
 std::string loadgen_text(const Result& result) {
   if (!result.loadgen) return {};
   const LoadGenReport& report = *result.loadgen;
-  const bool offline = result.rules.scenario == "offline";
+  const LoadGenWords words = loadgen_words(result);
   std::string text =
-      wrap(fmt::format("{:<26} {:>16}  {}: {} in {}{}",
-                       "LoadGen " + printable(report.figure.tag, 18),
-                       report.figure.value > 0
-                           ? format_quantity(report.figure.value, printable(report.figure.unit, 16))
-                           : "none",
-                       report.valid ? "valid" : "INVALID", queries_text(result),
-                       format_quantity(report.seconds, "s"), searched_text(report)),
+      wrap(fmt::format("{:<26} {:>16}  {}: {}", "LoadGen " + printable(report.figure.tag, 18),
+                       words.figure, report.valid ? "valid" : "INVALID", words.test),
            kColumns, 45) +
       "\n";
-  // Of offline they say when in the test samples were done.
-  if (!offline) text += fmt::format("{:<26} {}\n", "latency of a query", percentiles_text(report));
-  if (report.set_up) text += set_up_text(*report.set_up);
+  if (result.rules.scenario != "offline") {
+    text += fmt::format("{:<26} {}\n", "latency of a query", words.latencies);
+  }
+  if (!words.set_up.empty()) text += row("set-up", words.set_up);
+  if (!words.audit.empty()) text += row("compliance test", words.audit);
   return text;
 }
 

@@ -1,7 +1,7 @@
 """Whether everything on the report's page can be read at a width: no column out of reach, no label cut off or on
 top of another. Texts drawn on a canvas are noted as the browser draws them."""
 
-WIDTHS = (1400, 1000, 390)
+WIDTHS = (1200, 800, 390)
 
 # Before the page's own scripts: which texts stand on a canvas, and where, in its pixels.
 RECORDER = """
@@ -166,7 +166,7 @@ def test_width(browser, width, check, look_at_all_plots):
         check(wrong == [], what, (len(wrong), wrong[:12]))
     names = browser.run(NAMES)
     check(names["wrong"] == [], "the rows of plots can be told apart", (len(names["wrong"]), names["wrong"][:12]))
-    if width == 1400:
+    if width == 1200:
         room = browser.run("""const box = document.querySelector('#summary .scroll');
             return [box.scrollWidth, box.clientWidth];""")
         check(room[0] <= room[1] + 1, "the table of results has room for all columns", room)

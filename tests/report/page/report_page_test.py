@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 
+import page_axes
 import page_layout
 import webdriver
 
@@ -76,15 +77,22 @@ def test_plots(browser):
 
 
 def test_tables(browser):
-    before = browser.run(ROWS, "#summary", 0)
+    heads = browser.run("return [...document.querySelectorAll('#summary thead th')].map((one) => one.textContent);")
+    check(heads[:4] == ["workload", "figure", "quality", "status"] and len(heads) <= 10,
+          "what a reader looks for first stands first", heads)
+    when = heads.index("started (UTC)")
+    head = f"#summary thead th:nth-child({when + 1})"
+    before = browser.run(ROWS, "#summary", when)
     check(len(before) >= 24 and before == sorted(before, reverse=True), "the latest result stands first", before)
     browser.run("document.querySelector('#summary').scrollIntoView({behavior: 'instant'});")
-    browser.click("#summary thead th:first-child button")
-    check(browser.run(ROWS, "#summary", 0) == sorted(before), "a click sorts", browser.run(ROWS, "#summary", 0))
-    check(browser.run("return document.querySelector('#summary th').getAttribute('aria-sort');") == "ascending",
+    browser.click(head + " button")
+    check(browser.run(ROWS, "#summary", when) == sorted(before), "a click sorts", browser.run(ROWS, "#summary", when))
+    check(browser.run("return document.querySelector(arguments[0]).getAttribute('aria-sort');", head) == "ascending",
           "the order is told to screen readers")
-    browser.type("#summary thead th:first-child button", "\ue007")
-    check(browser.run(ROWS, "#summary", 0) == sorted(before, reverse=True), "the Enter key sorts the other way")
+    browser.type(head + " button", "\ue007")
+    check(browser.run(ROWS, "#summary", when) == sorted(before, reverse=True), "the Enter key sorts the other way")
+    told = browser.run("return document.querySelector('#summary .rows').textContent;")
+    check("rows are out of view" in told, "rows that are out of view are told of", told)
     browser.type("#summary input[type=search]", "ablation 2026")
     rows = browser.run(ROWS, "#summary", 4)
     check(len(rows) == 1 and rows[0].startswith("ablation"), "the filter hides what does not match", rows)
@@ -340,6 +348,8 @@ def main():
             test_tables(browser)
             test_profiles(browser)
             test_plots(browser)
+            page_axes.test_axes(browser, check)
+            page_axes.test_suite(browser, check)
             test_themes(browser)
             test_system_theme(browser, sound)
             check_logs(browser, sound)

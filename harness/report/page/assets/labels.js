@@ -108,6 +108,65 @@ Report.layNames = function (names, width, right, marks) {
   };
 };
 
+// A number at an axis.
+Report.tickText = function (value) {
+  const size = Math.abs(value);
+  if (size && (size >= 1e7 || size < 1e-4)) return Number(value.toPrecision(6)).toExponential();
+  return Number(value.toPrecision(6)).toLocaleString('en-US', {maximumSignificantDigits: 6});
+};
+
+// Round numbers from `low` to `high`, at most `most` of them where that is two or more.
+Report.roundTicks = function (low, high, most) {
+  const rough = (high - low) / Math.max(most - 1, 1);
+  if (!(rough > 0)) return [low];
+  const power = Math.pow(10, Math.floor(Math.log10(rough)));
+  const step = power * [1, 2, 5, 10].find((one) => one * power >= rough * (1 - 1e-9));
+  const ticks = [];
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; i += 1) {
+    ticks.push(Number((i * step).toPrecision(12)));
+  }
+  return ticks;
+};
+
+// The numbers 1, 2 or 5 times a power of ten that lie next around `values`, and are two.
+Report.logBounds = function (values) {
+  if (!values.length) return {};
+  const low = values.reduce((a, b) => Math.min(a, b)), high = values.reduce((a, b) => Math.max(a, b));
+  const around = (value) => [-1, 0, 1].flatMap((more) =>
+    [1, 2, 5].map((digit) => Number(digit + 'e' + (Math.floor(Math.log10(value)) + more))));
+  const min = around(low).filter((one) => one <= low * (1 + 1e-9)).pop();
+  return {min, max: around(high).find((one) => one >= high * (1 - 1e-9) && one > min)};
+};
+
+// Whether texts of `ticks` have room at an axis of `length` pixels; `place` gives 0 to 1 along it.
+Report.haveRoom = function (ticks, place, length, upright) {
+  const font = Report.font(11), size = (tick) => upright ? 13 : Report.textWidth(Report.tickText(tick), font);
+  return ticks.every((tick, i) => i === 0 ||
+    length * Math.abs(place(tick) - place(ticks[i - 1])) >= (size(tick) + size(ticks[i - 1])) / 2 + (upright ? 7 : 12));
+};
+
+// Of a logarithmic axis: 1, 2, 5, 10, ... where they have room, else powers of ten, else every second, third, ... of
+// them. Where an axis is too short for two of these, round numbers in equal steps.
+Report.logTicks = function (low, high, length, upright) {
+  const kMost = 9, first = Math.floor(Math.log10(low)), last = Math.ceil(Math.log10(high));
+  const place = (value) => Math.log(value / low) / Math.log(high / low);
+  const fits = (ticks) => ticks.length >= 2 && ticks.length <= kMost && Report.haveRoom(ticks, place, length, upright);
+  const every = (step, digits) => {
+    const ticks = [];
+    for (let power = Math.ceil(first / step) * step; power <= last; power += step) {
+      for (const digit of digits) ticks.push(Number(digit + 'e' + power));
+    }
+    return ticks.filter((one) => one >= low * (1 - 1e-9) && one <= high * (1 + 1e-9));
+  };
+  for (let most = kMost; high / low < 10 && most >= 2; most -= 1) {
+    const ticks = high / low > 3 ? every(1, [1, 2, 5]) : Report.roundTicks(low, high, most);
+    if (fits(ticks)) return ticks;
+  }
+  if (fits(every(1, [1, 2, 5]))) return every(1, [1, 2, 5]);
+  for (let step = 1; step <= last - first; step += 1) if (fits(every(step, [1]))) return every(step, [1]);
+  return every(1, [1, 2, 5]).slice(0, 1);
+};
+
 // What the colours of a plot mean, as a list.
 Report.keys = function (keys) {
   const element = Report.element;

@@ -22,16 +22,18 @@ Report.headRows = function (plot) {
 };
 Report.headroom = (plot) => Report.kHeadRow * Report.headRows(plot);
 
-// Places for texts above the plot of `chart`: the lowest row in which a text of `width` pixels that starts at `left`
-// has room, null where there is none. What fits nowhere is left out: it stands below the plot as well.
+// Places for texts above the plot of `chart`: in the lowest row in which a text of `width` pixels has room where it
+// starts at one of `lefts`, null where there is none. What fits nowhere is left out: it stands below the plot as well.
 Report.headPlaces = function (chart, plot) {
   const taken = [];  // {row, from, to}
-  return function (left, width) {
-    const from = Math.max(0, Math.min(left, chart.width - width - 2));
+  return function (lefts, width) {
     for (let row = 0; row < Report.headRows(plot); row += 1) {
-      if (taken.some((one) => one.row === row && from < one.to + 6 && one.from < from + width + 6)) continue;
-      taken.push({row, from, to: from + width});
-      return {x: from, y: chart.chartArea.top - 4 - Report.kHeadRow * row};
+      for (const left of lefts) {
+        const from = Math.max(0, Math.min(left, chart.width - width - 2));
+        if (taken.some((one) => one.row === row && from < one.to + 6 && one.from < from + width + 6)) continue;
+        taken.push({row, from, to: from + width});
+        return {x: from, y: chart.chartArea.top - 4 - Report.kHeadRow * row};
+      }
     }
     return null;
   };
@@ -59,35 +61,35 @@ Report.marksPlugin = function (plot) {
       ctx.font = Report.markFont();
       ctx.strokeStyle = ctx.fillStyle = Report.colour('--faint');
       ctx.setLineDash([4, 3]);
-      const head = (text, at) => {
-        const spot = place(at, ctx.measureText(text).width);
-        if (spot) Report.write(ctx, text, spot.x, spot.y);
+      const texts = [];  // above all lines
+      const head = (text, lefts) => {
+        const spot = place(lefts, ctx.measureText(text).width);
+        if (spot) texts.push({text, ...spot});
+        return spot ? spot.y + 2 : area.top - 2;
       };
       for (const band of plot.bands) {
         const from = Math.max(area.left, scales.x.getPixelForValue(band.from));
-        if (from < Math.min(area.right, scales.x.getPixelForValue(band.to))) head(band.label, from);
+        if (from < Math.min(area.right, scales.x.getPixelForValue(band.to))) head(band.label, [from]);
       }
       for (const mark of plot.marks) {
         const scale = mark.across ? scales.y : scales.x;
         const at = scale.getPixelForValue(mark.at);
         const inside = mark.across ? at >= area.top && at <= area.bottom : at >= area.left && at <= area.right;
         if (!inside) continue;
+        const width = ctx.measureText(mark.label).width;
         ctx.beginPath();
         if (mark.across) {
           ctx.moveTo(area.left, at);
           ctx.lineTo(area.right, at);
+          texts.push({text: mark.label, x: area.right - width - 2, y: at - 4 < area.top + 10 ? at + 12 : at - 4});
         } else {
-          ctx.moveTo(at, area.top - 2);
+          // Its name stands to its right or its left, and the line reaches up to it.
+          ctx.moveTo(at, Math.min(area.top - 2, head(mark.label, [at - 3, at + 3 - width])));
           ctx.lineTo(at, area.bottom);
         }
         ctx.stroke();
-        if (mark.across) {
-          const width = ctx.measureText(mark.label).width;
-          Report.write(ctx, mark.label, area.right - width - 2, at - 4 < area.top + 10 ? at + 12 : at - 4);
-        } else {
-          head(mark.label, at - 3);
-        }
       }
+      for (const {text, x, y} of texts) Report.write(ctx, text, x, y);
       ctx.restore();
     },
   };

@@ -124,6 +124,30 @@ if ('IntersectionObserver' in window) {
   }, {rootMargin: '400px'});
 }
 
+Report.kOwnTicks = {autoSkip: false, callback: (value) => Report.tickText(value)};
+
+Report.setLogTicks = function (axis) {
+  // The axis has not its last size yet: titles and names take about so much of the picture.
+  const upright = !axis.isHorizontal(), {width, height, options} = axis.chart;
+  const length = upright ? height - 56 - options.layout.padding.top : width - 80;
+  axis.ticks = Report.logTicks(axis.min, axis.max, length, upright)
+    .map((value) => ({value}));
+};
+
+// Round numbers below bars that stand for equal parts of the way between two edges.
+Report.edgeTicks = function (scale, [low, high], bins, width) {
+  const place = (value) => (value - low) / (high - low) * bins - 0.5;
+  let ticks = [];
+  for (let most = 9; most >= 2; most -= 1) {
+    ticks = Report.roundTicks(low, high, most);
+    if (Report.haveRoom(ticks, (value) => (place(value) + 0.5) / bins, width, false)) break;
+  }
+  const texts = new Map(ticks.map((value) => [place(value), Report.tickText(value)]));
+  Object.assign(scale.grid, {display: true, offset: false, drawOnChartArea: false});
+  Object.assign(scale.ticks, {autoSkip: false, callback: (value) => texts.get(value)});
+  scale.afterBuildTicks = (axis) => { axis.ticks = [...texts.keys()].map((value) => ({value})); };
+};
+
 Report.options = function (entry) {
   const plot = entry.plot;
   const ink = Report.colour('--ink'), faint = Report.colour('--faint'), rule = Report.colour('--rule');
@@ -133,7 +157,8 @@ Report.options = function (entry) {
     beginAtZero: data.zero,
     title: {display: Boolean(data.label), text: Report.lines(data.label, room, Report.font(11)), color: faint, font},
     grid: {color: rule, drawBorder: false, tickLength: 4},
-    ticks: {color: faint, font, maxRotation: 0, autoSkipPadding: 12},
+    ticks: {color: faint, font, maxRotation: 0, autoSkipPadding: 12, ...(data.log ? Report.kOwnTicks : {})},
+    ...(data.log ? {afterBuildTicks: Report.setLogTicks} : {}),
   });
   return {
     animation: false, responsive: true, maintainAspectRatio: false, locale: 'en-US',
@@ -185,6 +210,11 @@ Report.barConfig = function (entry) {
   if (sideways) {
     Report.nameTicks(entry, categories.ticks);
     options.layout.padding.right = Report.barLabelRoom(plot);
+    // A mark beyond the longest bar belongs into the picture.
+    const marks = plot.marks.filter((mark) => !mark.across).map((mark) => mark.at);
+    if (marks.length) options.scales.x.suggestedMax = Math.max(...marks);
+  } else if (plot.x.edges.length === 2 && plot.x.edges[0] < plot.x.edges[1]) {
+    Report.edgeTicks(categories, plot.x.edges, names.length, entry.width - 70);
   } else {
     const shown = Report.cutApart(names, 100, Report.font(11));
     categories.ticks.callback = (value) => shown[value];
@@ -230,12 +260,11 @@ Report.pointConfig = function (entry) {
     const shown = Report.cutApart(plot.x.names, 100, Report.font(11));
     options.scales.x.ticks.callback = (value) => shown[value] || '';
   }
-  for (const scale of Object.values(options.scales)) {
-    if (scale.type !== 'logarithmic') continue;
-    scale.ticks.callback = (value) => {
-      const power = Math.log10(value);
-      return Math.abs(power - Math.round(power)) < 1e-9 ? Number(value).toLocaleString('en-US') : '';
-    };
+  for (const key of ['x', 'y']) {
+    if (options.scales[key].type !== 'logarithmic') continue;
+    const values = plot.series.flatMap((one) => one.points.map((point) => point[key])).filter((one) => one > 0);
+    // Chart.js begins at a power of ten, which may leave half of the picture empty.
+    Object.assign(options.scales[key], Report.logBounds(values));
   }
   // Intervals and marks belong into the picture, not only the points.
   const ends = plot.series.flatMap((one) => one.points.flatMap((point) => [point.low, point.high]))

@@ -29,23 +29,49 @@ Report.breakable = function (text) {
   return node;
 };
 
-// The box of a table scrolls by itself. Where columns are out of view a line says how many, and the box has a shadow at
-// that edge.
+// What may stand one below the other: a name, its number, the interval behind that; a day and a time. Null for all else.
+Report.pieces = function (text, number) {
+  const kLongest = 24;  // letters of a piece, which is never broken
+  const day = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d)$/.exec(text);
+  const whole = (part) => Report.element('span', {class: 'piece'}, part);
+  if (day) return day.slice(1).map(whole);
+  const parts = number && /^(?:([^\s\d-]\S*) )?(-?\d.*?)(?: ([[(].*))?$/.exec(text);
+  if (!parts || (!parts[1] && !parts[3])) return null;
+  const short = (part) => part.length > kLongest ? Report.breakable(part) : whole(part);
+  return [parts[1] && Report.breakable(parts[1]), short(parts[2]), parts[3] && short(parts[3])].filter(Boolean);
+};
+
+// The box of a table scrolls by itself. Where columns or rows are out of view a line says how many, and the box has a
+// shadow at that edge.
 Report.scrolling = function (box, heads) {
   const element = Report.element;
   const hint = element('p', {class: 'hint', 'aria-hidden': 'true'});
-  const frame = element('div', {class: 'frame'}, hint, element('div', {class: 'edges'}, box));
+  const below = element('p', {class: 'hint rows', 'aria-hidden': 'true'});
+  const frame = element('div', {class: 'frame'}, hint, element('div', {class: 'edges'}, box), below);
   function look() {
     const left = box.scrollLeft > 1, right = box.scrollLeft + box.clientWidth < box.scrollWidth - 1;
     frame.classList.toggle('more-left', left);
     frame.classList.toggle('more-right', right);
     frame.classList.toggle('wider', left || right);
+    const over = box.scrollTop > 1, under = box.scrollTop + box.clientHeight < box.scrollHeight - 1;
+    frame.classList.toggle('taller', over || under);
+    frame.classList.toggle('more-below', under);
+    below.textContent = over || under ? rowsOut() : '';
     // The first column stays where it is.
     const from = heads[0].getBoundingClientRect().right, to = box.getBoundingClientRect().left + box.clientWidth;
     const out = heads.slice(1).map((head) => head.getBoundingClientRect())
       .filter((place) => place.right > to + 1 || place.left < from - 1).length;
     hint.textContent = Math.max(out, 1) + ' of ' + heads.length + (out < 2 ? ' columns is' : ' columns are') +
       ' out of view: scroll ' + (left ? '\u2190' : '') + (right ? '\u2192' : '');
+  }
+  function rowsOut() {
+    const edge = box.getBoundingClientRect(), head = heads[0].getBoundingClientRect().bottom;
+    const rows = [...box.querySelectorAll('tbody tr')].filter((row) => !row.hidden)
+      .map((row) => row.getBoundingClientRect());
+    const above = rows.filter((row) => row.top < head - 1).length;
+    const beneath = rows.filter((row) => row.bottom > edge.top + box.clientHeight + 1).length;
+    return above + beneath + ' of ' + rows.length + ' rows are out of view: scroll ' +
+      (above ? '\u2191' : '') + (beneath ? '\u2193' : '');
   }
   box.addEventListener('scroll', look, {passive: true});
   const watcher = new ResizeObserver(look);
@@ -62,13 +88,11 @@ Report.table = function (table) {
     const node = index === 0 ? element('th', {scope: 'row'}) : element('td');
     const inside = data.to ? element('a', {href: '#' + data.to}) : node;
     if (inside !== node) node.append(inside);
-    const interval = column.number ? data.t.indexOf(' [') : -1;
+    const pieces = Report.pieces(data.t, column.number);
     if (column.number) node.classList.add('number');
-    if (interval >= 0) {
-      // It may stand below its number.
+    if (pieces) {
       node.classList.add('pieces');
-      inside.append(element('span', {class: 'piece'}, data.t.slice(0, interval)), ' ',
-        element('span', {class: 'piece'}, data.t.slice(interval + 1)));
+      pieces.forEach((piece, i) => inside.append(...(i > 0 ? [' '] : []), piece));
     } else if (data.t.length > kShort) {
       const sentence = data.t.length > kLong && /\s/.test(data.t.slice(0, kLong));
       node.classList.add(sentence ? 'longer' : data.t.length > kLong ? 'chain' : 'long');
