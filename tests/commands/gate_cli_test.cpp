@@ -253,9 +253,7 @@ TEST_CASE("a campaign that is interrupted keeps its files", "[gate][cli]") {
   const TemporaryFolder folder;
   const fs::path out = folder / "campaign";
   Process process(gate(out, null_run(), null_run()));
-  for (int i = 0; i < 3000 && !fs::exists(out / "baseline" / "003"); ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
+  wait_until([&] { return fs::exists(out / "baseline" / "003"); });
   process.signal(SIGINT);
   const Outcome outcome = process.wait();
   CAPTURE(outcome.out, outcome.err);

@@ -133,9 +133,7 @@ TEST_CASE("killed at any moment, a resumed run has the losses of one never kille
 TEST_CASE("a series that is stopped between two runs says how to go on", "[training][cli][kill]") {
   const TemporaryFolder out;
   Process process(training(out.path(), {"--runs", "2", "--pause", "60"}));
-  for (int i = 0; i < 3000 && files_ending(out.path(), ".json").empty(); ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
+  wait_until([&] { return !files_ending(out.path(), ".json").empty(); });
   process.signal(SIGINT);
   const Outcome stopped = process.wait();
   CAPTURE(stopped.out, stopped.err);

@@ -48,9 +48,9 @@ inline std::vector<std::string> with_step_ms(const std::string& ms,
   return arguments;
 }
 
-/// Waits until `holds`, a minute at most.
+/// Waits until `holds`, three minutes at most: under sanitizers on a busy machine all takes long.
 inline void wait_until(const std::function<bool()>& holds) {
-  for (int i = 0; i < 6000; ++i) {
+  for (int i = 0; i < 18000; ++i) {
     if (holds()) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }

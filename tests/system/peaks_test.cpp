@@ -98,8 +98,14 @@ TEST_CASE("streamed copies are exact", "[peaks]") {
 
 TEST_CASE("each burst adds one positive sample a quantity, and the threads end", "[peaks]") {
   std::thread([] {}).join();  // sanitizers start a helper of their own with the first thread
-  std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  const int before = threads_now();
+  // It has come when the number stays as it is for a while.
+  int before = threads_now();
+  for (int alike = 0; alike < 20; ++alike) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    const int now = threads_now();
+    if (now != before) alike = 0;
+    before = now;
+  }
   {
     PeakSampler sampler(2, quick());
     CHECK(threads_become(before + 2));
