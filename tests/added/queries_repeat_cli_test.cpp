@@ -48,13 +48,15 @@ TEST_CASE("a test that ends too early is repeated with more queries", "[queries]
   CHECK_THAT(outcome.err, Catch::Contains("again with more of them"));
   const json loadgen = result_in(folder.path())["loadgen"];
   CHECK_THAT(loadgen["reasons"].dump(), !Catch::Contains("pre-generates"));
-  REQUIRE(loadgen["repeated"].size() == 1);
+  // Twice where others held the first test up, so that it says little of how fast this is.
+  const auto repeats = static_cast<std::ptrdiff_t>(loadgen["repeated"].size());
+  REQUIRE((repeats == 1 || repeats == 2));
   CHECK_THAT(loadgen["repeated"][0]["why"].get<std::string>(),
              Catch::StartsWith("the test ended after "));
   CHECK(loadgen["repeated"][0]["logs"] == "short-1");
   CHECK(fs::exists(only_file(folder.path(), ".loadgen") / "short-1/mlperf_log_detail.txt"));
   // What does not count is in the samples' file, and nowhere else.
-  CHECK(dropped_in(folder.path()) == 1);
+  CHECK(dropped_in(folder.path()) == repeats);
   const json result = result_in(folder.path());
   const auto& samples = result["metrics"][0]["samples"];
   const auto timed = std::count_if(samples.begin(), samples.end(),
