@@ -197,8 +197,9 @@ json parse_json(std::string_view text, const std::string& name, const JsonLimits
     }
     const std::string_view before =
         text.substr(0, static_cast<std::size_t>(reached.at - text.data()));
-    // A copy that broke off, or a full disk.
-    const bool cut_off = builder.syntax_error() && reached.end;
+    // A copy that broke off, or a full disk. Behind a number the parser always looks one further.
+    const bool cut_off = builder.syntax_error() && reached.end &&
+                         builder.trouble().find("unexpected number literal") == std::string::npos;
     throw Error(printable(name), (builder.syntax_error() ? "not JSON at " : "refused at ") +
                                      position_text(before) + ": " +
                                      (cut_off ? "it is cut off there" : builder.trouble()));

@@ -11,6 +11,7 @@
 #include "harness/base/print.hpp"
 #include "harness/base/text.hpp"
 #include "harness/check/recheck.hpp"
+#include "harness/result/other_files.hpp"
 #include "harness/result/result.hpp"
 
 namespace harness {
@@ -64,7 +65,7 @@ CheckedFile check(const std::string& file, const nlohmann::json& document, bool 
 std::string samples_without_result(const std::string& folder) {
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
-    if (entry.path().extension() != ".jsonl") continue;
+    if (entry.path().extension() != ".jsonl" || !holds_samples(entry.path())) continue;
     return printable(entry.path().filename().string()) +
            " there holds the samples of a run that did not come to its end";
   }

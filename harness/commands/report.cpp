@@ -118,7 +118,7 @@ void add_unfinished(const std::vector<std::string>& paths, ReportData& data) {
 
 std::string line_about(const ReportFile& file) {
   std::string text = printable(file.name);
-  if (file.problems.empty()) return text + ": " + printable(join(file.notes, "; "), 400);
+  if (file.problems.empty()) return text + ": " + printable(join(file.notes, "; "), kLongestNote);
   const SchemaProblem& first = file.problems.front();
   text += ": " + (first.path.empty() ? "" : printable(first.path) + ": ") +
           printable(first.reason, 400);

@@ -153,7 +153,8 @@ std::vector<ComparedRow> metric_rows(const std::vector<Side>& sides) {
     rows.push_back(
         row_of(tag, loadgen->figure.unit, sides, [&](const Result& run) -> std::optional<double> {
           if (!run.loadgen || run.loadgen->figure.tag != tag) return std::nullopt;
-          return run.loadgen->figure.value;
+          const double value = run.loadgen->figure.value;
+          return value > 0 ? std::optional(value) : std::nullopt;  // its log may have none
         }));
   }
   for (const Side& side : sides) {

@@ -45,7 +45,18 @@ std::optional<Unfinished> left_by_run(const fs::path& folder) {
       names.front() + more + " there holds the samples of a run that did not come to its end"};
 }
 
+/// What lies in the folder of a campaign is the gate's to go on with: its runs are the campaign's.
+bool is_of_campaign(const fs::path& folder) {
+  std::error_code ignored;
+  fs::path above = fs::absolute(folder, ignored);
+  for (int i = 0; i < 3; ++i, above = above.parent_path()) {  // OUT/candidate/001
+    if (fs::exists(above / "plan.jsonl", ignored)) return true;
+  }
+  return false;
+}
+
 std::optional<Unfinished> unfinished_in(const fs::path& folder) {
+  if (is_of_campaign(folder) || is_at_work(folder)) return std::nullopt;
   if (has_unfinished_series(folder, kSuiteForm)) return to_go_on(folder, "suite", "suite");
   if (has_unfinished_series(folder)) return to_go_on(folder, "series", "run");
   return left_by_run(folder);

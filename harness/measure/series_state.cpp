@@ -1,11 +1,15 @@
 #include "harness/measure/series_state.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -93,6 +97,20 @@ void SeriesState::lock() {
   throw Error(printable(folder_.string()),
               busy ? "another run is at work in this folder" : std::strerror(why),
               busy ? "wait for its end or choose another folder" : "");
+}
+
+bool is_at_work(const fs::path& folder) {
+  struct stat status {};
+  if (::stat(folder.c_str(), &status) != 0) return false;
+  const std::string place =
+      fmt::format(" {:02x}:{:02x}:{} ", major(status.st_dev), minor(status.st_dev), status.st_ino);
+  std::ifstream locks("/proc/locks");
+  for (std::string line; std::getline(locks, line);) {
+    if (line.find(" FLOCK ") != std::string::npos && line.find(place) != std::string::npos) {
+      return true;
+    }
+  }
+  return false;
 }
 
 void SeriesState::write() const {

@@ -17,6 +17,9 @@ struct StateForm {
 };
 inline constexpr StateForm kSeriesForm = {"series.state", "harness-series/1", "series"};
 
+/// Whether a process measures into `folder` now.
+bool is_at_work(const std::filesystem::path& folder);
+
 /// One run that trains to a target is a series too.
 class SeriesState {
  public:

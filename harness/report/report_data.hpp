@@ -15,6 +15,9 @@ namespace harness {
 
 class ShownKind;
 
+/// Bytes of a note that are shown: one may hold a line to paste, which is whole or of no use.
+inline constexpr std::size_t kLongestNote = 9000;
+
 /// What stood in a file, apart from its result.
 struct ReportFile {
   std::string name{};

@@ -54,8 +54,8 @@ TEST_CASE("JSON that is empty or cut off is said to be so", "[json_reader]") {
     CHECK_THAT(refusal(text), Catch::Contains("not JSON at line 1, column") &&
                                   Catch::EndsWith(": it is cut off there"));
   }
-  for (const char* text :
-       {"[1,]", "{\"a\":}", "[1] x", "{\"a\" 1}", "{\"a\": 1}x", "[1.]", "[trx", "[1}", "[\"\\x"}) {
+  for (const char* text : {"[1,]", "{\"a\":}", "[1] x", "{\"a\" 1}", "{\"a\": 1}x", "1 2",
+                           "{\"a\" 1", "[1.]", "[trx", "[1}", "[\"\\x"}) {
     CAPTURE(text);
     CHECK_THAT(refusal(text), !Catch::Contains("cut off"));
   }

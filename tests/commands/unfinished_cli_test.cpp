@@ -1,4 +1,6 @@
 // End to end: what is given in place of a result, or did not become one, is called what it is.
+#include <signal.h>
+
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -85,4 +87,24 @@ TEST_CASE("the samples of a killed run are named with their folder", "[validate]
     CHECK_THAT(outcome.out, Catch::Contains(killed + ": "));
     CHECK_THAT(outcome.out, Catch::Contains("there holds the samples"));
   }
+}
+
+TEST_CASE("a series that is being measured is not called unfinished", "[validate][cli]") {
+  const TemporaryFolder folder;
+  const fs::path out = folder / "series";
+  Process process({"run", "--workload", "null", "--steps", "3", "--runs", "2", "--pause", "120",
+                   "--out", out.string()});
+  wait_until([&] { return !files_ending(out, ".json").empty(); });
+  const Outcome now = run_harness({"validate", folder.path().string()});
+  CAPTURE(now.out, now.err);
+  CHECK_THAT(now.out, Catch::Contains(": valid") && !Catch::Contains("unfinished"));
+  process.signal(SIGINT);
+  process.wait();
+  const Outcome then = run_harness({"validate", folder.path().string()});
+  CAPTURE(then.out, then.err);
+  CHECK_THAT(then.out, Catch::Contains("an unfinished series lies there; to go on: "));
+
+  // In a campaign's folder it is the gate's to go on with.
+  std::ofstream(folder / "plan.jsonl") << "{}\n";
+  CHECK_THAT(run_harness({"validate", folder.path().string()}).out, !Catch::Contains("unfinished"));
 }

@@ -209,7 +209,7 @@ PageSection files_section(const ReportData& data) {
       table.rows.push_back({{printable(file.name, 400)},
                             {is_skipped ? "skipped" : "note"},
                             {"(file)"},
-                            {printable(note, 400)}});
+                            {printable(note, kLongestNote)}});
     }
   };
   for (const ReportFile& file : data.rejected) add(file, false);

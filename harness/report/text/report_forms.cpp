@@ -138,7 +138,7 @@ std::string render_report(const ReportData& data) {
   for (const ReportFile& file : data.rejected) add_problems(text, file);
   if (!data.skipped.empty()) text += "\n";
   for (const ReportFile& file : data.skipped) {
-    const std::string why = file.notes.empty() ? "" : printable(file.notes.front(), 160);
+    const std::string why = file.notes.empty() ? "" : printable(file.notes.front(), kLongestNote);
     text += fmt::format("skipped {}: {}\n", printable(file.name), why);
   }
   return text + kUnverifiedNotice + "\n";

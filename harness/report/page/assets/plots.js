@@ -262,7 +262,12 @@ Report.pointConfig = function (entry) {
   }
   for (const key of ['x', 'y']) {
     if (options.scales[key].type !== 'logarithmic') continue;
-    const values = plot.series.flatMap((one) => one.points.map((point) => point[key])).filter((one) => one > 0);
+    // With the ends of intervals, which lie along the axis without names, and the marks.
+    const ranged = key === (plot.y.names.length ? 'x' : 'y');
+    const values = plot.series.flatMap((one) => one.points.flatMap((point) =>
+      ranged ? [point[key], point.low, point.high] : [point[key]]))
+      .concat(plot.marks.filter((mark) => mark.across === (key === 'y')).map((mark) => mark.at))
+      .filter((one) => one > 0);
     // Chart.js begins at a power of ten, which may leave half of the picture empty.
     Object.assign(options.scales[key], Report.logBounds(values));
   }
