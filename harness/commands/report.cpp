@@ -89,7 +89,7 @@ void add_unfinished(const std::vector<std::string>& paths, ReportData& data) {
 
 /// Each file that was given, or that claims to be a result, with why it is none, then the end.
 [[noreturn]] void refuse_empty(const std::vector<std::string>& paths, const ReportData& data) {
-  const char* const kHint = "give result files, or a folder with some below it";
+  constexpr const char* kHint = "give result files, or a folder with some below it";
   std::vector<Error> errors;
   for (const ReportFile& file : data.rejected) {
     errors.emplace_back(printable(file.name), printable(file.problems.front().reason, 400), kHint);
