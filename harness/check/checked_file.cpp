@@ -61,17 +61,6 @@ CheckedFile check(const std::string& file, const nlohmann::json& document, bool 
   return checked;
 }
 
-/// Of a run that was killed; empty where there are none.
-std::string samples_without_result(const std::string& folder) {
-  std::error_code ignored;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
-    if (entry.path().extension() != ".jsonl" || !holds_samples(entry.path())) continue;
-    return printable(entry.path().filename().string()) +
-           " there holds the samples of a run that did not come to its end";
-  }
-  return "";
-}
-
 }  // namespace
 
 CheckedFile check_result(const std::string& file, const nlohmann::json& document) {

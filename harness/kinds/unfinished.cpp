@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <system_error>
+#include <utility>
 
 #include "harness/base/started_as.hpp"
 #include "harness/base/text.hpp"
@@ -26,25 +27,6 @@ Unfinished to_go_on(const fs::path& folder, const char* what, const char* comman
                                        pasted_word(printable(folder.string(), kLongestPath)))};
 }
 
-/// What of a run is there without its result.
-std::optional<Unfinished> left_by_run(const fs::path& folder) {
-  std::error_code ignored;
-  std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-    const fs::path& file = entry.path();
-    if (file.extension() != ".jsonl" || fs::exists(fs::path(file).replace_extension(".json"))) {
-      continue;
-    }
-    if (holds_samples(file)) names.push_back(printable(file.filename().string()));
-  }
-  if (names.empty()) return std::nullopt;
-  std::sort(names.begin(), names.end());
-  const std::string more = names.size() > 1 ? fmt::format(" (and {} more)", names.size() - 1) : "";
-  return Unfinished{
-      folder.string(),
-      names.front() + more + " there holds the samples of a run that did not come to its end"};
-}
-
 /// What lies in the folder of a campaign is the gate's to go on with: its runs are the campaign's.
 bool is_of_campaign(const fs::path& folder) {
   std::error_code ignored;
@@ -59,7 +41,9 @@ std::optional<Unfinished> unfinished_in(const fs::path& folder) {
   if (is_of_campaign(folder) || is_at_work(folder)) return std::nullopt;
   if (has_unfinished_series(folder, kSuiteForm)) return to_go_on(folder, "suite", "suite");
   if (has_unfinished_series(folder)) return to_go_on(folder, "series", "run");
-  return left_by_run(folder);
+  std::string samples = samples_without_result(folder);
+  if (samples.empty()) return std::nullopt;
+  return Unfinished{folder.string(), std::move(samples)};
 }
 
 }  // namespace

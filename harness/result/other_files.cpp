@@ -1,8 +1,12 @@
 #include "harness/result/other_files.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <vector>
 
 #include "harness/base/text.hpp"
 
@@ -34,7 +38,21 @@ bool begins_samples(const json& line) {
 
 }  // namespace
 
-bool holds_samples(const fs::path& file) { return begins_samples(first_line(file)); }
+std::string samples_without_result(const fs::path& folder) {
+  std::error_code ignored;
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    const fs::path& file = entry.path();
+    if (file.extension() != ".jsonl" || fs::exists(fs::path(file).replace_extension(".json"))) {
+      continue;
+    }
+    if (begins_samples(first_line(file))) names.push_back(printable(file.filename().string()));
+  }
+  if (names.empty()) return "";
+  std::sort(names.begin(), names.end());
+  const std::string more = names.size() > 1 ? fmt::format(" (and {} more)", names.size() - 1) : "";
+  return names.front() + more + " there holds the samples of a run that did not come to its end";
+}
 
 std::string what_instead(const fs::path& file) {
   const json line = first_line(file);

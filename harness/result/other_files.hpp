@@ -6,8 +6,9 @@
 
 namespace harness {
 
-/// Whether it begins as the samples of a run or an ablation do.
-bool holds_samples(const std::filesystem::path& file);
+/// "a.jsonl there holds the samples of a run that did not come to its end", of a run whose result
+/// is not in the folder either; empty where there are none.
+std::string samples_without_result(const std::filesystem::path& folder);
 
 /// What the file is in place of a result, and what to give: "holds the samples of a.json: give that
 /// file". Empty for what is none of ours, or cannot be read.

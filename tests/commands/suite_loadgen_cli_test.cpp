@@ -55,6 +55,7 @@ TEST_CASE("a suite of LoadGen's scenarios takes LoadGen's figures", "[suite][que
   const std::string html = read_file(page, 1 << 24);
   CHECK_THAT(html, Catch::Contains("Latency, single-stream") &&
                        Catch::Contains("Latency, server") && Catch::Contains("p99.9") &&
+                       Catch::Contains("latency.p90 is LoadGen") &&
                        !Catch::Contains("Latency, offline"));
   // Each scenario was run once: there are no set-ups to compare, and scenarios are none.
   CHECK_THAT(html, !Catch::Contains("Set-ups side by side"));

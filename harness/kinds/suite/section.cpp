@@ -121,6 +121,11 @@ PagePlot latency_plot(const SuiteTask& task, const std::vector<LatencyPoint>& po
     said.push_back(line.points.back().label);
   }
   plot.description = "Latency by percentile: " + join(said, ", ") + ".";
+  if (task.figure && task.figure->unit == "s") {
+    plot.description +=
+        " " + printable(task.figure->tag, kNameBytes) +
+        " is LoadGen's estimate of its percentile by early stopping, never below it.";
+  }
   return plot;
 }
 
