@@ -1,8 +1,9 @@
 # harness_batches(TARGET): compiles up to eight of the target's files at a time. That takes less than half as long,
 # since what they include and instantiate alike is compiled once. A batch has one unnamed namespace, so no file
 # joins a batch where another speaks a name that one of the two keeps to itself. Files with options, definitions
-# or macros of their own stay alone. Off by default: compile_commands.json then names batches in place of files,
-# and who changes one file compiles eight. On in ./quickstart.
+# or macros of their own stay alone. A batch names its files from the source folder on: it is the same text in each
+# checkout, so ccache knows it (CMake's own unity builds hold whole paths). Off by default: compile_commands.json
+# then names batches in place of files, and who changes one file compiles eight. On in ./quickstart.
 option(HARNESS_BATCHES "Compile several files at a time: the quickest way to the first build" OFF)
 
 # Sets OUT to what the lines of TEXT, a list, declare in unnamed namespaces: the last word before (, {, = or ; of
@@ -42,7 +43,6 @@ function(harness_batches target)
   if(NOT HARNESS_BATCHES)
     return()
   endif()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   get_target_property(sources ${target} SOURCES)
   set(batches)
   foreach(source IN LISTS sources)
@@ -83,6 +83,21 @@ function(harness_batches target)
     math(EXPR size_${place} "${size_${place}} + 1")
     list(APPEND own_${place} ${own})
     list(APPEND words_${place} ${words})
-    set_source_files_properties(${source} PROPERTIES UNITY_GROUP batch${place})
+    list(APPEND files_${place} ${source})
   endforeach()
+  foreach(batch IN LISTS batches)
+    if(size_${batch} EQUAL 1)
+      continue()
+    endif()
+    set(text "")
+    foreach(source IN LISTS files_${batch})
+      file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/${source})
+      string(APPEND text "#include \"${name}\"\n")
+    endforeach()
+    set(file ${CMAKE_CURRENT_BINARY_DIR}/batches/${target}${batch}.cpp)
+    file(CONFIGURE OUTPUT ${file} CONTENT "${text}" @ONLY)  # untouched where it is the same
+    list(REMOVE_ITEM sources ${files_${batch}})
+    list(APPEND sources ${file})
+  endforeach()
+  set_target_properties(${target} PROPERTIES SOURCES "${sources}")
 endfunction()

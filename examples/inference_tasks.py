@@ -33,7 +33,7 @@ def asset(name):
         raise PeerError(f"{path} is not there (./quickstart assets gets it)")
     expected = json.loads((ROOT / "workloads" / "inference" / "assets.json").read_text())[name]["sha256"]
     if hashlib.sha256(path.read_bytes()).hexdigest() != expected:
-        raise PeerError(f"{path} is another file (remove it, then ./quickstart assets)")
+        raise PeerError(f"{path} is another file (./quickstart assets gets the right one)")
     return path
 
 

@@ -92,7 +92,11 @@ void add_unfinished(const std::vector<std::string>& paths, ReportData& data) {
   constexpr const char* kHint = "give result files, or a folder with some below it";
   std::vector<Error> errors;
   for (const ReportFile& file : data.rejected) {
-    errors.emplace_back(printable(file.name), printable(file.problems.front().reason, 400), kHint);
+    const SchemaProblem& first = file.problems.front();
+    errors.emplace_back(
+        printable(file.name),
+        printable(first.path.empty() ? first.reason : first.path + ": " + first.reason, 400),
+        kHint);
   }
   for (const ReportFile& file : data.skipped) {
     std::error_code ignored;
@@ -104,9 +108,14 @@ void add_unfinished(const std::vector<std::string>& paths, ReportData& data) {
     const std::string why =
         fmt::format("there is no result in what was given ({})", names_of_kinds());
     std::string hint = "harness report runs -o report.html";
+    std::vector<Unfinished> left;
     for (const std::string& path : paths) {
-      const std::vector<Unfinished> left = unfinished_below(path);
-      if (!left.empty()) hint = line_of(left.front());
+      for (Unfinished& one : unfinished_below(path)) left.push_back(std::move(one));
+    }
+    if (left.size() == 1) hint = line_of(left.front());
+    if (left.size() > 1) {
+      for (const Unfinished& one : left) print_err(line_of(one) + "\n");
+      hint = "what did not come to its end stands above";
     }
     throw Error("report", why, hint);
   }

@@ -31,6 +31,7 @@ namespace fs = std::filesystem;
 
 ExitCode measure_alone(const RunInvocation& invocation, RunPlan& plan,
                        const SeriesPosition& position, const fs::path& out) {
+  const OutputFolder folder(out);  // goes again where trials of a set-up are all there was
   MeasureTask task{position, out, "", invocation.command_line, {}, {}, inherited_campaign()};
   task.set_up = choose_set_up(plan, out, position.series_id, task.campaign);
   return run_once(plan, std::move(task), [&](const Result& result, const fs::path& file) {

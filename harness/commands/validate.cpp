@@ -25,11 +25,13 @@ std::vector<std::string> files_of(const std::string& path, std::vector<Unfinishe
     return files;
   } catch (const Error& error) {
     const std::string hint = below.empty()                  ? error.hint()
+                             : below.size() > 1             ? "what did not come to its end follows"
                              : below.front().folder == path ? below.front().what
                                                             : line_of(below.front());
     const Error whole(error.what_failed(), error.why(), hint);
     print_err(fmt::format("harness: {}\n", whole.what()));
     code = worse(code, error.code());
+    if (below.size() > 1) std::move(below.begin(), below.end(), std::back_inserter(unfinished));
     return {};
   }
 }

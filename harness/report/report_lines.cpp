@@ -9,6 +9,7 @@
 #include "harness/profile/views.hpp"
 #include "harness/report/shown_kind.hpp"
 #include "harness/result/common_json.hpp"
+#include "harness/result/loadgen_report.hpp"
 
 namespace harness {
 namespace {
@@ -131,7 +132,9 @@ ReportLine common_line(const ResultCommon& result, const ReportFile& file) {
 ReportLine line_of_run(const Result& run, const ReportFile& file) {
   ReportLine line = common_line(run, file);
   line.stack = setting_text(run.settings, "precision") + " " + kernels_text(run.kernels);
-  if (run.loadgen) line.workload += "/" + printable(run.rules.scenario, 16);
+  // Stopped runs have it too, whose tests LoadGen did not conclude.
+  if (figure_of_scenario(run.rules.scenario) != nullptr)
+    line.workload += "/" + printable(run.rules.scenario, 16);
   // What LoadGen's test was made for, not its single queries.
   if (run.loadgen && run.loadgen->figure.value > 0) {
     const LoadGenFigure& figure = run.loadgen->figure;

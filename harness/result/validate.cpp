@@ -29,7 +29,8 @@ void add(ValidationReport& report, ExitCode code, std::vector<SchemaProblem> pro
 
 std::vector<SchemaProblem> kind_problems(const json& document, const ResultKind*& kind) {
   if (!document.is_object()) return {{"", "not an object, so not a result file"}};
-  if (!document.contains("kind")) return {{"/kind", "missing, so this is not a result file"}};
+  if (!document.contains("kind"))
+    return {{"/kind", "no member 'kind', so this is not a result file"}};
   const std::string name = text_member(document, "kind");
   kind = find_result_kind(name);
   if (kind != nullptr) return {};

@@ -205,6 +205,24 @@ TEST_CASE("a rate that no machine holds is refused or found invalid", "[queries]
   CHECK(result_in(folder / "high").at("/loadgen/validity"_json_pointer) == "invalid");
 }
 
+TEST_CASE("a server that holds no rate is tested once", "[queries]") {
+  if (without_loadgen()) return;
+  const TemporaryFolder folder;
+  json rules = read_json(kStubRules);
+  rules["tiers"]["quick"]["scenarios"]["server"]["latency_bound_ms"] = 1;
+  std::ofstream(folder / "rules.json") << rules;
+  const Outcome outcome =
+      run_added({"run", "--rules", (folder / "rules.json").string(), "--scenario", "server",
+                 "--set", "query-us=2000", "--out", (folder / "out").string()});
+  INFO(outcome.err);
+  CHECK(outcome.code == 3);
+  CHECK_THAT(outcome.err, Catch::Contains("no rate was held, down to "));
+  const json loadgen = result_in(folder / "out").at("loadgen");
+  CHECK(loadgen.at("validity") == "invalid");
+  CHECK(loadgen.value("repeated", json::array()).empty());
+  for (const json& probe : loadgen.at("search")) CHECK(probe.at("met") == false);
+}
+
 TEST_CASE("compliance tests pass where answers and speed stay, and tell where they do not",
           "[queries]") {
   if (without_loadgen()) return;

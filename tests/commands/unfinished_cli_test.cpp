@@ -78,6 +78,18 @@ TEST_CASE("the samples of a killed run are named with their folder", "[validate]
   check_one_error(run_harness({"report", (folder / "runs").string()}), 1, killed + ": " + what);
   check_one_error(run_harness({"validate", killed}), 1, what);
   check_one_error(run_harness({"validate", (folder / "runs").string()}), 1, killed + ": " + what);
+  // Of several each is named.
+  const fs::path other = samples_in(folder / "runs" / "other");
+  fs::remove(fs::path(other).replace_extension(".json"));
+  for (const char* command : {"validate", "report"}) {
+    const Outcome outcome = run_harness({command, (folder / "runs").string()});
+    const std::string all = outcome.out + outcome.err;
+    CAPTURE(command, all);
+    CHECK(outcome.code == 1);
+    CHECK_THAT(all, Catch::Contains(killed + ": ") &&
+                        Catch::Contains((folder / "runs" / "other").string() + ": "));
+  }
+  fs::remove_all(folder / "runs" / "other");
   // Beside a sound one it is no error, and is named all the same.
   samples_in(folder / "runs" / "whole");
   for (const char* command : {"validate", "report"}) {

@@ -208,9 +208,14 @@ TEST_CASE("what differs between the sides is named", "[compare]") {
   Side other = series("bf16", {{0.3, 0.5}});
   other.runs[0].settings.effective["precision"] = "bf16";
   other.runs[0].system["cpu"]["model_name"] = "Another\x1b[31m";
+  other.runs[0].settings.effective["min_steps"] = 1024;
+  other.runs[0].rules.division = "open";
   const Comparison comparison = compare_sides({series("fp32", {{0.3, 0.5}}), other}, {});
   CHECK(comparison.differences.at("precision") == std::vector<std::string>{"fp32", "bf16"});
   CHECK(comparison.differences.at("processor")[0] == "Made-up 9000");
+  // Of the same work, but percentiles and spreads depend on it.
+  CHECK(comparison.differences.at("min_steps")[1] == "1024");
+  CHECK(comparison.differences.at("division")[1] == "open");
   CHECK(render_comparison(comparison).find('\x1b') == std::string::npos);
   other.runs[0].settings.effective["set"]["new"] = "1";  // which the first side does not know
   other.runs[0].status.mistrusted = true;

@@ -60,8 +60,11 @@ fs::path find_asset(const std::string& file, const fs::path& home) {
   const std::string found = sha256_of_file(path);
   const std::string expected = asset.at("sha256");
   if (found != expected) {
-    throw Error(path.string(), "is another file: its SHA-256 is " + found + ", not " + expected,
-                "remove it, then ./quickstart assets");
+    throw Error(
+        path.string(), "is another file: its SHA-256 is " + found + ", not " + expected,
+        own_folder().empty()
+            ? "./quickstart assets gets the right one"
+            : "put the right one there, or unset HARNESS_ASSETS and run ./quickstart assets");
   }
   return path;
 }

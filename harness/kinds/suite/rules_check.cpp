@@ -24,8 +24,9 @@ std::vector<Violation> broken_runs(const Suite& suite) {
     const std::string path = fmt::format("/tasks/{}/run", i);
     if (!task.run) {
       if (!task.available) continue;
-      violations.push_back({kRunThereRule, path, "a run of " + name_of(task), task.no_run,
-                            "harness suite --resume DIR measures what is missing"});
+      violations.push_back(
+          {kRunThereRule, path, "a run of " + name_of(task), task.no_run,
+           "suite --resume, with the folder of this file, measures what is missing"});
     } else if (task.run->state != RunState::kValid) {
       violations.push_back({kRunValidRule, path + "/state", "valid", to_text(task.run->state),
                             "see " + task.run->file});

@@ -184,8 +184,12 @@ class QueryLoop : public SystemUnderTest {
       return met;
     };
     plan_.rate = highest_rate(1 / usual_seconds_, fits);
-    // None held: the least that was tried shows by how much.
-    if (plan_.rate == 0) plan_.rate = search_.back().rate;
+    if (plan_.rate > 0) return;
+    // Lower ones take the longer, and are missed as well.
+    plan_.rate = search_.front().rate;
+    none_held_ = true;
+    tell(fmt::format("no rate was held, down to {:.4g} queries/s: one whole test at {:.4g}",
+                     search_.back().rate, plan_.rate));
   }
 
   /// All that waits is answered before a test ends: as many as are asked of a machine that can
@@ -218,12 +222,11 @@ class QueryLoop : public SystemUnderTest {
   /// At a lower rate, where a server was asked for too much.
   std::optional<RepeatedTest> with_less(const TestLog& log, std::size_t attempt) {
     const std::optional<double> factor = rate_factor(attempt);
-    if (search_.empty() || !factor || !was_too_fast(log, plan_)) return std::nullopt;
+    if (search_.empty() || none_held_ || !factor || !was_too_fast(log, plan_)) return std::nullopt;
     search_.push_back({plan_.rate, latency_of(log, plan_), false});
     const std::string why = fmt::format("{:.4g} queries/s were too many", plan_.rate);
     plan_.rate *= *factor;
-    tell(fmt::format("too many queries for the whole test: again with {:.4g} queries/s",
-                     plan_.rate));
+    tell(fmt::format("{} for the whole test: again with {:.4g}", why, plan_.rate));
     return RepeatedTest{why, fmt::format("search-{}", search_.size())};
   }
 
@@ -373,6 +376,7 @@ class QueryLoop : public SystemUnderTest {
   TestPlan plan_{};
   TestClock clock_{};
   std::vector<ServerProbe> search_{};
+  bool none_held_ = false;  ///< of the rates in `search_`
   std::vector<RepeatedTest> repeated_{};
   double begin_ = 0;
   double usual_seconds_ = 0;  ///< of a query; of offline, of a sample
