@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""A side in lockstep that is slower than its command by a known amount: what the gate has to find, on any machine.
+
+    C='build/release/harness run --workload focal-loss --lockstep'
+    build/release/harness gate --lockstep --budget 5 --ab-base "$C" \\
+        --ab-cand "python3 tests/gate/planted_side.py --slower 0.03 -- $C"
+
+Orders and answers go through (docs/lockstep.md). Behind the steps that are to be slow it sleeps, and adds what it slept
+to their seconds, as a program would that takes so long. `--slower 0.5 --every 5`: every fifth step takes half as long
+again. `--slower 0.1 --starts 3`: one start of three, by chance, is slow throughout. `--slower 0`: nothing but the way
+through this program, for the other side, where the sides' start or memory matters.
+"""
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+import time
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--slower", type=float, required=True, help="share of a step's time that is added")
+    parser.add_argument("--every", type=int, default=1, help="each step of so many")
+    parser.add_argument("--starts", type=int, default=1, help="one start of so many, by chance")
+    parser.add_argument("command", nargs="+", help="a side in lockstep, after --")
+    options = parser.parse_args()
+    if options.slower < 0 or options.every < 1 or options.starts < 1:
+        parser.error("--slower is no less than 0, --every and --starts are no less than 1")
+
+    is_slow = random.randrange(options.starts) == 0
+    try:
+        side = subprocess.Popen(options.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+    except OSError as error:
+        sys.exit(f"planted_side.py: {error}")
+
+    def pass_on(line):
+        sys.stdout.write(line)
+        sys.stdout.flush()
+
+    done = 0
+    pass_on(side.stdout.readline())
+    for order in sys.stdin:
+        side.stdin.write(order)
+        if json.loads(order)["do"] == "finish":
+            break
+        line = side.stdout.readline()
+        answer = json.loads(line) if line else {}
+        for i, seconds in enumerate(answer.get("seconds", [])):
+            done += 1
+            if is_slow and options.slower > 0 and done % options.every == 0:
+                begin = time.perf_counter()
+                time.sleep(options.slower * seconds)
+                answer["seconds"][i] += time.perf_counter() - begin
+        pass_on(json.dumps(answer) + "\n" if "seconds" in answer else line)
+        if not line:
+            break
+    side.stdin.close()
+    sys.exit(side.wait())
+
+
+if __name__ == "__main__":
+    main()
