@@ -8,6 +8,7 @@
 #include "tests/added/stub_queries.hpp"
 #include "tests/support/files_of_runs.hpp"
 #include "tests/support/process.hpp"
+#include "tests/support/suite_home.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 using namespace harness;  // NOLINT(google-build-using-namespace)
