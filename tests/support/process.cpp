@@ -90,8 +90,6 @@ Outcome Process::wait() {
   return {code, content_of(out_), content_of(err_)};
 }
 
-std::string harness_program() { return HARNESS_BINARY; }
-
 Outcome run_harness(const std::vector<std::string>& arguments,
                     const std::vector<std::string>& environment,
                     const std::filesystem::path& folder) {
@@ -100,7 +98,7 @@ Outcome run_harness(const std::vector<std::string>& arguments,
 
 Outcome run_in_shell(const std::string& before, const std::vector<std::string>& arguments,
                      const std::string& redirections, const std::vector<std::string>& environment) {
-  std::string command = before + "; exec '" HARNESS_BINARY "'";
+  std::string command = before + "; exec '" + harness_program() + "'";
   for (const std::string& argument : arguments) command += " '" + argument + "'";
   return Process({"-c", command + " " + redirections}, environment, {}, "bash").wait();
 }

@@ -85,10 +85,7 @@ TEST_CASE("classify is right about as many pictures as PyTorch, in fp32 to the p
           "[classify][long]") {
   const TemporaryFolder folder;
   const std::string precision = GENERATE("fp32", "bf16");
-  if (precision == "bf16" && !has_fast_bf16()) {
-    WARN("no instructions for bf16 here: not tried");
-    return;
-  }
+  if (too_slow_here(precision)) return;
   const Outcome outcome = run_task("classify", folder.path(), {"--precision", precision});
   INFO(outcome.err);
   REQUIRE(outcome.code == 0);

@@ -142,6 +142,7 @@ def test_widths(browser, pages, check, look_at_all_plots):
     cut = 0
     for name, url in pages.items():
         for width in WIDTHS:
+            browser.open("about:blank")  # else the page before would be laid out anew
             set_width(browser, width)
             browser.open(url)
             cut += test_width(browser, width, lambda ok, what, seen: check(

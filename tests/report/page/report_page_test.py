@@ -25,7 +25,10 @@ def check(ok, what, seen=""):
         failures.append(what)
 
 
-OPEN_ALL = "for (const one of document.querySelectorAll('details.part')) one.open = true; return true;"
+# Whether all parts are open and filled; opens those that are not. A part may hold others.
+OPEN_ALL = """const parts = [...document.querySelectorAll('details.part')];
+for (const one of parts) one.open = true;
+return parts.every((one) => one.childElementCount > 1);"""
 # Every canvas in sight one after the other; those that were never drawn are returned.
 BLANK = """
 const copy = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
@@ -45,8 +48,7 @@ BACKGROUND = "return getComputedStyle(document.body).backgroundColor;"
 
 
 def look_at_all_plots(browser):
-    browser.run(OPEN_ALL)
-    browser.wait_for("return [...document.querySelectorAll('details.part')].every((one) => one.childElementCount > 1);")
+    check(browser.wait_for(OPEN_ALL), "every part opens")
     total = browser.run("return document.querySelectorAll('canvas').length;")
     for number in range(total):
         browser.run("document.querySelectorAll('canvas')[arguments[0]].scrollIntoView({block: 'center', behavior: 'instant'});",
