@@ -1,8 +1,10 @@
 #include <ATen/ATen.h>
 #include <ATen/autocast_mode.h>
+#include <dlfcn.h>
 #include <omp.h>
 
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <fstream>
 #include <new>
 #include <set>
@@ -104,6 +106,13 @@ TEST_CASE("the versions of what really runs", "[runtime]") {
   }
   CHECK(versions.at("onednn").front() == '3');
   CHECK(versions.at("libtorch") >= "2.");
+}
+
+TEST_CASE("std::filesystem is the compiler's, not the one within LibTorch", "[runtime]") {
+  bool (*const function)(const std::filesystem::path&) = std::filesystem::create_directories;
+  Dl_info info{};
+  REQUIRE(::dladdr(reinterpret_cast<const void*>(function), &info) != 0);
+  CHECK_THAT(info.dli_fname, Catch::Contains("libstdc++"));
 }
 
 TEST_CASE("autocast runs convolutions in bf16 and leaves no trace", "[runtime]") {
