@@ -9,6 +9,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/files.hpp"
 #include "kernels/convolution/convolution.hpp"
+#include "tests/support/fast_bf16.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "workloads/retinanet/golden.hpp"
 
@@ -130,6 +131,7 @@ TEST_CASE("golden file a is verified in bf16", "[golden]") {
 }
 
 TEST_CASE("golden file b is verified in bf16", "[golden]") {
+  if (too_slow_here("bf16")) return;
   CHECK_THAT(failed(verify_golden(golden("retinanet_b.json"), {}, "bf16")), Catch::Equals(Names{}));
 }
 
