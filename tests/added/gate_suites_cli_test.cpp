@@ -110,7 +110,15 @@ TEST_CASE("LoadGen's figures of a suite are judged, one value a run", "[gate][su
   home.write_queries("200");
   const TemporaryFolder folder;
   for (const char* side : {"before", "now"}) {
-    REQUIRE(home.suite(folder / side, {"--scenarios", "single-stream,offline"}).code == 0);
+    // On a busy machine a test of LoadGen's may end too early, which makes its run invalid.
+    Outcome suite;
+    for (int i = 0; i < 3; ++i) {
+      fs::remove_all(folder / side);
+      suite = home.suite(folder / side, {"--scenarios", "single-stream,offline"});
+      if (suite.code != 3) break;
+    }
+    INFO(suite.err);
+    REQUIRE(suite.code == 0);
   }
   const Outcome outcome = home.gate_files(folder / "before", folder / "now");
   CAPTURE(outcome.out, outcome.err);
