@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstddef>
 
-// As in products_simd.cpp.
-#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
+#include "kernels/instruction_sets.hpp"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/encoder/encoder_simd.cpp"
 #include <hwy/foreach_target.h>

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstddef>
 
-// Vectors are kept in arrays, which those of no fixed size (SVE) cannot be; NEON runs there.
-#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
+#include "kernels/instruction_sets.hpp"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/focal_loss/focal_loss_simd.cpp"
 #include <hwy/cache_control.h>

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 
+#include "kernels/instruction_sets.hpp"
 #include "kernels/products/amx_sums.hpp"
 #include "kernels/products/bf16_sums.hpp"
 #include "kernels/products/row_pointers.hpp"
 
-// Vectors are kept in arrays, which those of no fixed size (SVE) cannot be; NEON runs there.
-#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/products/products_simd.cpp"
 #include <hwy/foreach_target.h>
