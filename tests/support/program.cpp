@@ -1,4 +1,4 @@
-// What torch_tests start.
+// The program that tests start; CMakeLists.txt says which.
 #include "tests/support/process.hpp"
 
 namespace harness {
