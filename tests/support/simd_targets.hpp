@@ -1,6 +1,8 @@
 // Runs a test once for each instruction set that Highway has compiled and the CPU has.
 #pragma once
 
+#include "kernels/instruction_sets.hpp"
+
 #include <hwy/highway.h>
 
 #include <cstdint>
