@@ -61,6 +61,7 @@ ExitCode advise_command(const Arguments& arguments) {
   report.advice = advise(profile.tables, facts);
   report.unexplained_seconds =
       unexplained_seconds(profile.tables, report.step_seconds, report.advice);
+  report.floors = floors_of(model_step(profile.tables, 1).tasks, profile.peaks);
   report.try_command = ablation_command(plan, report.advice);
   if (options.flag("json")) {
     print_json(to_json(report));

@@ -148,6 +148,7 @@ ExitCode project_command(const Arguments& arguments) {
     note_slowdown(report.projection.slowdown, report.notes);
   }
   report.library = record.library;
+  report.floors = floors_of(model.tasks, record.peaks);
   report.rounds_wanted = replaying.rounds;
   report.primitives = model.tasks.size();
   report.recorded_step_seconds = model.step_seconds;

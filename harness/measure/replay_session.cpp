@@ -149,6 +149,7 @@ class ReplaySession {
     round.seconds = tasks_.run();
     round.yardsticks = yardsticks_.run();
     record_.rounds.push_back(std::move(round));
+    record_.peaks = sampler_.peaks();
   }
 
   ReplayRecord& record() { return record_; }

@@ -16,6 +16,7 @@ struct ReplayRecord {
   std::vector<ProjectionRound> rounds{};
   std::string library{};             ///< what the primitives ran with
   std::vector<std::string> notes{};  ///< what could not be replayed, or ran as another kernel
+  std::vector<Peak> peaks{};         ///< a burst before each round
 };
 
 struct ReplayOptions {

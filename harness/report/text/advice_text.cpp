@@ -112,6 +112,8 @@ std::string render_advice(const AdviceReport& report, const Profile& profile, st
                  columns, 0) +
             "\n";
   }
+  if (report.floors)
+    text += "\n" + wrap("Its " + floors_text(*report.floors) + ".", columns, 0) + "\n";
   if (!report.measured.empty()) text += tried_lines(report, columns);
   if (!report.try_command.empty() && report.measured.empty()) {
     text += "\nTo try them, one on top of the other:\n  " + printable(report.try_command, 400) +
@@ -153,6 +155,7 @@ json to_json(const AdviceReport& report) {
           {"step_seconds", report.step_seconds},
           {"advice", list},
           {"unexplained_seconds", report.unexplained_seconds},
+          {"floors", floors_json(report.floors)},
           {"try_command", report.try_command},
           {"notes", report.notes}};
 }

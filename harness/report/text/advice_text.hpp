@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/profile/advice.hpp"
+#include "harness/profile/floors.hpp"
 #include "harness/result/profile.hpp"
 
 namespace harness {
@@ -21,6 +22,7 @@ struct AdviceReport {
   std::string profile_uuid{};
   double step_seconds = 0;
   double unexplained_seconds = 0;  ///< of it, by none of the advice
+  std::optional<Floors> floors{};  ///< of its primitives, at the peaks of the profile
   std::vector<Advice> advice{};
   MeasuredGains measured{};   ///< empty: not tried
   std::size_t ablations = 0;  ///< that it was measured by

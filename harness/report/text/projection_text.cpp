@@ -109,6 +109,7 @@ std::string render_projection(const ProjectionReport& report, const Profile& pro
                columns, 10) +
           "\n";
   text += scale_text(projection);
+  if (report.floors) text += wrap("floor     " + floors_text(*report.floors), columns, 10) + "\n";
   if (report.what_if.count("batch-size") > 0) {
     text += "note      recorded, part by part: times the ratio of the batches\n";
   }
@@ -151,6 +152,7 @@ json to_json(const ProjectionReport& report) {
       {"scaled_by", projection.scaled_by},
       {"library", report.library},
       {"primitives", report.primitives},
+      {"floors", floors_json(report.floors)},
       {"parts", parts},
       {"rounds", rounds},
       {"rounds_wanted", report.rounds_wanted},

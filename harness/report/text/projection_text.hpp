@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/profile/floors.hpp"
 #include "harness/profile/projection.hpp"
 #include "harness/result/profile.hpp"
 
@@ -22,6 +23,7 @@ struct ProjectionReport {
   std::string library{};             ///< that replayed the primitives
   std::size_t primitives = 0;        ///< distinct ones
   double recorded_step_seconds = 0;  ///< of a recorded step, without what recording costs
+  std::optional<Floors> floors{};    ///< of them, here and now
   std::vector<ProjectionRound> rounds{};
   std::int64_t rounds_wanted = 0;  ///< more than there are: it was stopped
   std::vector<std::string> notes{};
