@@ -57,6 +57,12 @@ std::int64_t ConvolutionExtents::of(const std::string& name) const {
   return name[0] == 'p' || name[0] == 'd' ? 0 : 1;
 }
 
+bool ConvolutionExtents::allows_minimal_filtering() const {
+  const auto is = [this](const char* name, std::int64_t value) { return of(name) == value; };
+  return is("g", 1) && is("id", 1) && is("kd", 1) && is("kh", 3) && is("kw", 3) && is("sh", 1) &&
+         is("sw", 1) && is("dh", 0) && is("dw", 0);
+}
+
 double ConvolutionExtents::flops() const {
   const auto n = [this](const char* extent) { return static_cast<double>(of(extent)); };
   return 2 * n("mb") * n("oc") * n("od") * n("oh") * n("ow") * n("ic") / n("g") * n("kd") *

@@ -20,6 +20,8 @@ class ConvolutionExtents {
   std::int64_t of(const std::string& name) const;  ///< precondition: one of benchdnn's names
   /// Of one pass (forward, or either gradient), a multiply-add counted as two.
   double flops() const;
+  /// One that minimal filtering (Winograd) can compute: 3x3, stride 1, no groups, no dilation.
+  bool allows_minimal_filtering() const;
 
  private:
   std::map<std::string, std::int64_t> values_{};

@@ -37,12 +37,7 @@ bool is_of_type(const Primitive& primitive, std::string_view type) {
 double saved_by_tiles(const Primitive& primitive, bool bf16) {
   if (primitive.kind != "convolution") return 1;
   const auto extents = ConvolutionExtents::parse(primitive.problem);
-  if (!extents) return 1;
-  const auto is = [&](const char* name, std::int64_t value) { return extents->of(name) == value; };
-  if (!is("g", 1) || !is("id", 1) || !is("kd", 1) || !is("kh", 3) || !is("kw", 3) || !is("sh", 1) ||
-      !is("sw", 1) || !is("dh", 0) || !is("dw", 0)) {
-    return 1;
-  }
+  if (!extents || !extents->allows_minimal_filtering()) return 1;
   const bool forward = primitive.direction.starts_with("forward");
   return forward && !bf16 ? kTiles2x2 : kTiles6x6;
 }

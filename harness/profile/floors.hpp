@@ -15,10 +15,9 @@
 namespace harness {
 
 struct Floors {
-  double direct = 0;  ///< seconds a step; matrix products included
-  double minimal =
-      0;            ///< the same with minimal filtering where it applies, never more than `direct`
-  double rate = 0;  ///< FLOP/s of fp32 that both stand on
+  double direct = 0;   ///< seconds a step; matrix products included
+  double minimal = 0;  ///< with minimal filtering where it applies; at most `direct`
+  double rate = 0;     ///< FLOP/s of fp32 that both stand on
 };
 
 /// `peaks`: those beside the step, or of the machine that it is projected to. Empty where none of

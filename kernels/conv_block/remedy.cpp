@@ -60,13 +60,8 @@ std::vector<ReplayTask> grouped_tasks(const ProfileTables& tables) {
 std::vector<ReplayTask> minimal_tasks(const ProfileTables& tables) {
   return convolutions_for_own(tables, [](const Primitive& primitive) {
     const auto extents = ConvolutionExtents::parse(primitive.problem);
-    if (!extents) return false;
-    const auto is = [&](const char* name, std::int64_t value) {
-      return extents->of(name) == value;
-    };
     const std::string type = primitive.tensors.empty() ? "" : primitive.tensors.front().type;
-    return (type == "f32" || type == "bf16") && is("g", 1) && is("kh", 3) && is("kw", 3) &&
-           is("sh", 1) && is("sw", 1) && is("dh", 0) && is("dw", 0);
+    return (type == "f32" || type == "bf16") && extents && extents->allows_minimal_filtering();
   });
 }
 

@@ -112,8 +112,9 @@ std::string render_advice(const AdviceReport& report, const Profile& profile, st
                  columns, 0) +
             "\n";
   }
-  if (report.floors)
+  if (report.floors) {
     text += "\n" + wrap("Its " + floors_text(*report.floors) + ".", columns, 0) + "\n";
+  }
   if (!report.measured.empty()) text += tried_lines(report, columns);
   if (!report.try_command.empty() && report.measured.empty()) {
     text += "\nTo try them, one on top of the other:\n  " + printable(report.try_command, 400) +
