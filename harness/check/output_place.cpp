@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array kBesideResults = {".jsonl", ".log", ".trace"};
+constexpr std::array kBesideResults = {".jsonl", ".log", ".trace", ".safetensors"};
 constexpr std::string_view kBlanks = " \t\r\n";
 
 /// Whether `text` has the member `"key": "value"`, anywhere. Not parsed: a damaged result is worth

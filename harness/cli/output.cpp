@@ -85,6 +85,8 @@ ExitCode deliver(const ResultCommon& result, const fs::path& file, const fs::pat
     places +=
         fmt::format("samples  {}\n", fs::exists(samples, ignored) ? samples.string() : "none");
   }
+  const fs::path weights = fs::path(file).replace_extension(".safetensors");
+  if (fs::exists(weights, ignored)) places += fmt::format("weights  {}\n", weights.string());
   if (format == OutputFormat::kText) {
     print_out(places);
   } else {

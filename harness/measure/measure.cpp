@@ -8,6 +8,7 @@
 #include "harness/base/text.hpp"
 #include "harness/check/judgement.hpp"
 #include "harness/measure/cost_report.hpp"
+#include "harness/measure/kept_weights.hpp"
 #include "harness/measure/peak_schedule.hpp"
 #include "harness/measure/progress.hpp"
 #include "harness/measure/samples_file.hpp"
@@ -292,6 +293,9 @@ Result measure(RunPlan& plan, const MeasureTask& task) {
   }
   if (record.quality)
     result.quality = report_quality(*record.quality, plan.quality_target, record.steps);
+  if (ran_to_its_end(record)) {
+    keep_weights(*workload, plan, result, task.out / (task.stem + kWeightsExtension));
+  }
   judge(result, plan, record, task.recording != nullptr);
   remark_on_missing_quality(result);
   remark_on_slow_bf16(result, plan.context.precision);

@@ -301,6 +301,25 @@ const RegisterSettings registered({
      .low = 1,
      .high = kMostEpochs,
      .choose = elsewhere},
+    {.name = "keep_weights",
+     .scope = kRun,
+     .part = kExempt,
+     .summary = "yes: what was trained to a target stays beside the result as safetensors, for "
+                "--set weights",
+     .value_name = "CHOICE",
+     .standard = "no",
+     .choices = {"no"},
+     .choose =
+         [](RunPlan& plan, const Setting& what) {
+           const json value = checked(plan, what);
+           const ScenarioInfo& scenario = plan.scenario->info();
+           if (value != what.standard && !scenario.to_target) {
+             throw Error("--" + what.option(),
+                         fmt::format("does nothing in scenario '{}'", scenario.name),
+                         "leave it out, or choose a tier that trains to a target");
+           }
+           plan.effective[what.name] = value;
+         }},
     {.name = "division",
      .scope = kRun,
      .part = kExempt,

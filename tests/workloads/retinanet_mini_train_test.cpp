@@ -147,6 +147,32 @@ TEST_CASE("a run without a target to train to measures steps of the small Retina
   CHECK(result_in(out.path())["quality"]["metric"] == "golden-parity");
 }
 
+TEST_CASE("weights that a training kept are those it ended with", "[train][mini]") {
+  const CocoFolder data;
+  const TemporaryFolder out;
+  const Outcome trained = run_harness(training("retinanet-mini-train", data, out / "trained",
+                                               {"--quality-target", "0.99", "--max-epochs", "2",
+                                                "--keep-weights", "yes", "--precision", "fp32"}));
+  CAPTURE(trained.out, trained.err);
+  REQUIRE(trained.code == 3);
+  const fs::path weights = files_ending(out / "trained", ".safetensors").at(0);
+  CHECK_THAT(trained.out, Catch::Contains("weights  " + weights.string()));
+  const json result = result_in(out / "trained");
+  CHECK_THAT(read_file(weights, 64 << 20),
+             Catch::Contains(result["identity"]["uuid"].get<std::string>()));
+}
+
+TEST_CASE("weights are kept where something is trained to a target", "[train][mini]") {
+  const TemporaryFolder out;
+  const Outcome steps = run_harness({"run", "--workload", "retinanet-mini-train", "--tier", "quick",
+                                     "--keep-weights", "yes", "--out", out.path().string()});
+  CHECK(steps.code == 1);
+  CHECK_THAT(steps.err, Catch::StartsWith("harness: --keep-weights: does nothing"));
+  const Outcome none = run_harness({"run", "--workload", "null", "--keep-weights", "yes"});
+  CHECK(none.code == 1);
+  CHECK_THAT(none.err, Catch::StartsWith("harness: --keep-weights yes"));
+}
+
 TEST_CASE("killed at random moments, a resumed training has the same losses bit for bit",
           "[train][mini][kill][long]") {
   const CocoFolder data;

@@ -61,6 +61,17 @@ std::vector<CocoDetection> coco_detections(const Detections& found, std::int64_t
   return detections;
 }
 
+Quality detection_quality(const CocoMetrics& metrics) {
+  Quality quality{.metric = kDetectionMetric, .direction = Direction::kHigher, .value = metrics.ap};
+  for (const CocoMetric& metric : list_metrics(metrics)) {
+    // -1: no box of that size is there to be found.
+    if (metric.name != "ap" && metric.value >= 0) {
+      quality.details.emplace(metric.name, metric.value);
+    }
+  }
+  return quality;
+}
+
 CocoMetrics evaluate_detections(const RetinaNet& model, const AnnotationSet& set,
                                 const EvaluationOptions& options, const WorkloadContext& context) {
   if (options.batch_size < 1) throw std::invalid_argument("evaluation in batches of no image");

@@ -16,12 +16,17 @@ struct EvaluationOptions {
   int workers = 2;               ///< threads that decode ahead
 };
 
+inline constexpr const char* kDetectionMetric = "mAP";
+
 /// The split's ground truth: ids of images are the file's, those of categories the labels, that is
 /// columns of the logits. Throws Error when no box counts: none at all, or only crowds.
 std::vector<CocoGroundTruth> coco_ground_truth(const AnnotationSet& set);
 
 /// What was found on one image, boxes in double.
 std::vector<CocoDetection> coco_detections(const Detections& found, std::int64_t image_id);
+
+/// The metric "mAP", with the other numbers of the same evaluation.
+Quality detection_quality(const CocoMetrics& metrics);
 
 /// Detects on every image of `set` (read with AnnotationPolicy::for_evaluation), in its order, and
 /// evaluates. Between batches it calls context.progress("evaluating", images done, images) and

@@ -25,7 +25,6 @@ namespace {
 
 constexpr std::int64_t kLargestExtent = 4096;
 constexpr const char* kBuiltInGolden = "tests/golden/retinanet_b.json";
-constexpr const char* kDetectionMetric = "mAP";
 
 // No fmt in files that include LibTorch: it brings headers of another version than the library's.
 double positive_number(const std::map<std::string, std::string>& settings, const std::string& key,
@@ -53,7 +52,9 @@ WorkloadInfo training_info(const std::string& name, const std::string& summary,
                            const std::string& warmup_epochs) {
   return {name,
           summary,
-          {{"precision", {"fp32", "bf16"}}, {"allocator", kernels::allocator_names()}},
+          {{"precision", {"fp32", "bf16"}},
+           {"allocator", kernels::allocator_names()},
+           {"keep_weights", {"no", "yes"}}},
           {{"weights", "", "saved by PyTorch or as safetensors: a backbone or the whole model", {}},
            {"image-size", image_size, "HEIGHTxWIDTH the images are resized to", {}},
            {"learning-rate", learning_rate, "Adam's rate after the warm-up", {}},
@@ -229,18 +230,7 @@ Quality RetinaNetTraining::evaluate() {
   }
   EvaluationOptions options;
   options.workers = settings_.workers;
-  const CocoMetrics metrics = evaluate_detections(*model_, data_->eval, options, context());
-  Quality quality;
-  quality.metric = kDetectionMetric;
-  quality.direction = Direction::kHigher;
-  quality.value = metrics.ap;
-  for (const CocoMetric& metric : list_metrics(metrics)) {
-    // -1: no box of that size is there to be found.
-    if (metric.name != "ap" && metric.value >= 0) {
-      quality.details.emplace(metric.name, metric.value);
-    }
-  }
-  return quality;
+  return detection_quality(evaluate_detections(*model_, data_->eval, options, context()));
 }
 
 LearningRate RetinaNetTraining::learning_rate() const {
@@ -251,6 +241,11 @@ LearningRate RetinaNetTraining::learning_rate() const {
 
 void RetinaNetTraining::save_state(const std::filesystem::path& file) const {
   save_training_state(file, model_->parameters(), adam_, {{"iteration", iteration_}});
+}
+
+void RetinaNetTraining::write_weights(const std::filesystem::path& file,
+                                      const std::map<std::string, std::string>& labels) const {
+  save_weights(file, model_->parameters(), labels);
 }
 
 void RetinaNetTraining::load_state(const std::filesystem::path& file) {

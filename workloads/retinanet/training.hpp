@@ -46,6 +46,8 @@ class RetinaNetTraining : public TorchWorkload, public Trains, public Verifiable
   Quality evaluate() override;
   void save_state(const std::filesystem::path& file) const override;
   void load_state(const std::filesystem::path& file) override;
+  void write_weights(const std::filesystem::path& file,
+                     const std::map<std::string, std::string>& labels) const override;
   std::vector<Check> verify(const std::filesystem::path& golden,
                             const WorkloadContext& context) override;
 

@@ -66,6 +66,19 @@ std::vector<NamedTensor> tensors_of(const ParameterStore& parameters,
   return tensors;
 }
 
+void write_tensors(const fs::path& path, const std::map<std::string, std::string>& metadata,
+                   const std::vector<NamedTensor>& tensors) {
+  std::vector<SafeTensor> entries;
+  for (const NamedTensor& entry : tensors) {
+    entries.push_back({entry.name, DType::kFloat32, entry.tensor.sizes().vec(), 0, 0});
+  }
+  at::Tensor values;  // of one tensor at a time
+  write_safetensors(path, metadata, entries, [&](std::size_t i) {
+    values = tensors[i].tensor.detach().contiguous();
+    return std::string_view(static_cast<const char*>(values.const_data_ptr()), values.nbytes());
+  });
+}
+
 /// Doubles as their bits: what is compared must not hang on how a number is printed.
 Json adam_settings(const kernels::AdamState& adam) {
   Json settings = Json::array();
@@ -182,21 +195,22 @@ void save_training_state(const fs::path& path, const ParameterStore& parameters,
                          const kernels::AdamState& adam, const TrainingCounters& counters) {
   const at::NoGradGuard no_grad;
   const std::vector<NamedTensor> tensors = tensors_of(parameters, adam);
-  std::vector<SafeTensor> entries;
-  for (const NamedTensor& entry : tensors) {
-    entries.push_back({entry.name, DType::kFloat32, entry.tensor.sizes().vec(), 0, 0});
+  write_tensors(path,
+                {{"format", kFormat},
+                 {"adam", adam_settings(adam).dump()},
+                 {"steps", Json(adam.steps).dump()},
+                 {"counters", Json(counters).dump()}},
+                tensors);
+}
+
+void save_weights(const fs::path& path, const ParameterStore& parameters,
+                  const std::map<std::string, std::string>& labels) {
+  const at::NoGradGuard no_grad;
+  std::vector<NamedTensor> tensors;
+  for (const Parameter& parameter : parameters.all()) {
+    tensors.push_back({parameter.name, parameter.tensor});
   }
-  at::Tensor values;  // of one tensor at a time
-  write_safetensors(path,
-                    {{"format", kFormat},
-                     {"adam", adam_settings(adam).dump()},
-                     {"steps", Json(adam.steps).dump()},
-                     {"counters", Json(counters).dump()}},
-                    entries, [&](std::size_t i) {
-                      values = tensors[i].tensor.detach().contiguous();
-                      return std::string_view(static_cast<const char*>(values.const_data_ptr()),
-                                              values.nbytes());
-                    });
+  write_tensors(path, labels, tensors);
 }
 
 TrainingCounters load_training_state(const fs::path& path, ParameterStore& parameters,

@@ -33,4 +33,9 @@ void save_training_state(const std::filesystem::path& path, const ParameterStore
 TrainingCounters load_training_state(const std::filesystem::path& path, ParameterStore& parameters,
                                      kernels::AdamState& adam);
 
+/// Writes all parameters and buffers by their names as safetensors, with `labels` as metadata, over
+/// what was at `path`. Throws Error when it cannot be written.
+void save_weights(const std::filesystem::path& path, const ParameterStore& parameters,
+                  const std::map<std::string, std::string>& labels);
+
 }  // namespace harness::workloads
