@@ -171,24 +171,46 @@ std::string wrap(std::string_view text, std::size_t columns, std::size_t indent)
   return out;
 }
 
+namespace {
+
+/// Bytes of the character that `text`, which is not empty, begins with; 0 where it is none of
+/// UTF-8.
+std::size_t bytes_of_character(std::string_view text) {
+  const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const std::size_t length = at(0) < 0x80   ? 1
+                             : at(0) < 0xC2 ? 0
+                             : at(0) < 0xE0 ? 2
+                             : at(0) < 0xF0 ? 3
+                             : at(0) < 0xF5 ? 4
+                                            : 0;
+  if (length > text.size()) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((at(i) & 0xC0) != 0x80) return 0;
+  }
+  // Longer than it need be, half of a pair, or beyond the last character.
+  const unsigned second = length > 2 ? at(1) : 0x90U;
+  const bool odd = (at(0) == 0xE0 && second < 0xA0) || (at(0) == 0xED && second >= 0xA0) ||
+                   (at(0) == 0xF0 && second < 0x90) || (at(0) == 0xF4 && second >= 0x90);
+  return odd ? 0 : length;
+}
+
+}  // namespace
+
 std::string printable(std::string_view text, std::size_t limit) {
   std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    const auto byte = static_cast<unsigned char>(c);
-    // Not within a character of several bytes, unless there is no end to it.
-    const bool continues = (byte & 0xC0) == 0x80 && out.size() < limit + 3;
-    if (out.size() >= limit && !continues) return out + "...";
+  while (!text.empty()) {
+    if (out.size() >= limit) return out + "...";
+    const std::size_t length = bytes_of_character(text);
+    const auto first = static_cast<unsigned char>(text[0]);
     // U+0080 to U+009F, two bytes in UTF-8, are control characters too.
-    const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0U;
-    const bool control_pair = byte == 0xC2 && next >= 0x80 && next < 0xA0;
-    if (control_pair) {
-      out += fmt::format("\\x{:02x}", next);
-      ++i;
-    } else if (byte < 0x20 || byte == 0x7f) {
-      out += fmt::format("\\x{:02x}", byte);
+    const auto last = static_cast<unsigned char>(text[length == 2 ? 1 : 0]);
+    const bool control_pair = length == 2 && first == 0xC2 && last < 0xA0;
+    if (length == 0 || control_pair || first < 0x20 || first == 0x7f) {
+      out += fmt::format("\\x{:02x}", last);
+      text.remove_prefix(std::max<std::size_t>(length, 1));
     } else {
-      out += c;
+      out += text.substr(0, length);
+      text.remove_prefix(length);
     }
   }
   return out;

@@ -7,12 +7,11 @@
 #include <iterator>
 #include <utility>
 
-#include "harness/base/hash.hpp"
 #include "harness/base/print.hpp"
 #include "harness/base/text.hpp"
+#include "harness/check/judged_kind.hpp"
 #include "harness/check/recheck.hpp"
 #include "harness/result/other_files.hpp"
-#include "harness/result/result.hpp"
 
 namespace harness {
 
@@ -22,38 +21,16 @@ namespace {
 
 bool is_schema(const std::string& path) { return path.ends_with(".schema.json"); }
 
-/// Of the files that a result names, those that lie beside it have to be the ones it was made from.
-/// A result may be passed on without them.
-std::vector<Violation> changed_files(const fs::path& folder, const ResultCommon& common) {
-  std::vector<Violation> changed;
-  const auto* const result = exactly<Result>(&common);
-  if (result == nullptr || !result->loadgen) return changed;
-  const std::vector<FileHash>& files = result->loadgen->files;
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    const fs::path named = files[i].file;
-    const bool outside =
-        named.is_absolute() || std::find(named.begin(), named.end(), "..") != named.end();
-    std::error_code ignored;
-    const fs::path file = folder / named;
-    if (outside || !fs::is_regular_file(file, ignored)) continue;
-    const std::string found = sha256_of_file(file);
-    if (found == files[i].sha256) continue;
-    changed.push_back(
-        {"files", fmt::format("/loadgen/files/{}/sha256", i),
-         fmt::format("{} of {}, which was changed since", found, printable(named.string(), 200)),
-         printable(files[i].sha256, 64), ""});
-  }
-  return changed;
-}
-
 CheckedFile check(const std::string& file, const nlohmann::json& document, bool files_beside) {
   CheckedFile checked;
   checked.file = file;
   checked.report = validate_result(document, [&](const ResultKind& kind, const ResultCommon& result,
                                                  const nlohmann::json& whole) {
     std::vector<Violation> violations = recheck(kind, result, whole, checked.notes);
-    if (files_beside) {
-      const std::vector<Violation> changed = changed_files(fs::path(file).parent_path(), result);
+    const auto* const judged = dynamic_cast<const JudgedKind*>(&kind);
+    if (files_beside && judged != nullptr) {
+      const std::vector<Violation> changed =
+          judged->changed_beside(result, fs::path(file).parent_path(), checked.notes);
       violations.insert(violations.end(), changed.begin(), changed.end());
     }
     return violations;

@@ -1,6 +1,7 @@
 // What has to be known of a kind of result to hold its files to rules.
 #pragma once
 
+#include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -45,6 +46,13 @@ class JudgedKind {
   virtual std::vector<Violation> broken_checks(const CheckRules& /*rules*/,
                                                const ResultCommon& /*result*/,
                                                const nlohmann::json& /*document*/) const {
+    return {};
+  }
+  /// Of the files that it names, those in `folder`, beside it, that are not what it says. It may be
+  /// passed on without them: what is missing can be told in `notes`.
+  virtual std::vector<Violation> changed_beside(const ResultCommon& /*result*/,
+                                                const std::filesystem::path& /*folder*/,
+                                                std::vector<std::string>& /*notes*/) const {
     return {};
   }
 };

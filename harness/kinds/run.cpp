@@ -1,7 +1,13 @@
 #include "harness/kinds/run.hpp"
 
-#include <nlohmann/json.hpp>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "harness/base/hash.hpp"
+#include "harness/base/text.hpp"
 #include "harness/kinds/kind_with_run.hpp"
 #include "harness/report/page/html_history.hpp"
 #include "harness/report/page/html_runs.hpp"
@@ -22,6 +28,28 @@ using nlohmann::json;
 constexpr std::size_t kMostOpenRuns = 2;
 /// Of training all samples are kept, an epoch each: convergence is told by them.
 constexpr std::size_t kMostEpochs = 10000;
+
+/// Of LoadGen's logs.
+std::vector<Violation> changed_logs(const Result& result, const std::filesystem::path& folder) {
+  std::vector<Violation> changed;
+  if (!result.loadgen) return changed;
+  const std::vector<FileHash>& files = result.loadgen->files;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const std::filesystem::path named = files[i].file;
+    const bool outside =
+        named.is_absolute() || std::find(named.begin(), named.end(), "..") != named.end();
+    std::error_code ignored;
+    const std::filesystem::path file = folder / named;
+    if (outside || !std::filesystem::is_regular_file(file, ignored)) continue;
+    const std::string found = sha256_of_file(file);
+    if (found == files[i].sha256) continue;
+    changed.push_back(
+        {"files", fmt::format("/loadgen/files/{}/sha256", i),
+         fmt::format("{} of {}, which was changed since", found, printable(named.string(), 200)),
+         printable(files[i].sha256, 64), ""});
+  }
+  return changed;
+}
 
 class RunKind : public KindWithRun<Result> {
  public:
@@ -46,6 +74,12 @@ class RunKind : public KindWithRun<Result> {
     const std::vector<Violation> own = scenario.broken_rules(driven, of(result));
     violations.insert(violations.end(), own.begin(), own.end());
     return violations;
+  }
+
+  std::vector<Violation> changed_beside(const ResultCommon& result,
+                                        const std::filesystem::path& folder,
+                                        std::vector<std::string>& /*notes*/) const override {
+    return changed_logs(of(result), folder);
   }
 
   std::string plural() const override { return "runs"; }

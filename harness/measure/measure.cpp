@@ -51,9 +51,11 @@ void judge(Result& result, const RunPlan& plan, const RunRecord& record, bool pr
   Status& status = result.status;
   if (record.stop == StopReason::kInterrupted || record.stop == StopReason::kFailed ||
       (profiled && record.stop != StopReason::kCompleted)) {
-    mark_aborted(
-        status, record.stop_detail,
-        record.training ? "harness run --resume goes on with it" : "run again for a valid result");
+    mark_aborted(status, record.stop_detail,
+                 record.training ? "harness run --resume goes on with it"
+                 : record.stop == StopReason::kFailed
+                     ? "mend that, and run again for a valid result"
+                     : "run again for a valid result");
   } else if (profiled) {
     // Whether it is long enough for a measurement is not asked of it.
     status.state = RunState::kValid;

@@ -46,6 +46,8 @@ void choose_scenario(RunPlan& plan) {
                 "choose another tier; 'harness list' shows them");
   }
   for (const TierKey& key : info.keys) plan.tier.more.emplace(key.name, key.otherwise);
+  plan.context.samples_in_memory = static_cast<std::int64_t>(
+      plan.tier.key("samples_in_memory", static_cast<double>(plan.context.samples_in_memory)));
   if (plan.dry_run && !info.reads_key("min_steps")) plan.scenario = &find_scenario("steps");
 }
 

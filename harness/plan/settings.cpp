@@ -9,7 +9,7 @@
 #include "harness/base/named.hpp"
 #include "harness/base/number.hpp"
 #include "harness/base/text.hpp"
-#include "harness/plan/query_settings.hpp"
+#include "harness/plan/scenario_settings.hpp"
 #include "harness/plan/tuning.hpp"
 #include "harness/result/setting.hpp"
 #include "harness/system/affinity.hpp"
@@ -191,8 +191,11 @@ const RegisterSettings registered({
          [](RunPlan& plan, const Setting& what) {
            const json asked = plan.asked("batch_size");
            const std::string& scenario = plan.scenario->info().name;
-           if (!asked.is_null() && has_own_size(scenario)) {
-             throw Error("--batch-size", "scenario '" + scenario + "' has queries of its own size",
+           const auto own = static_cast<std::int64_t>(plan.tier.key("samples_per_query", 1));
+           if (!asked.is_null() && has_own_size(scenario) && asked != own) {
+             throw Error(fmt::format("--batch-size {}", asked.dump()),
+                         fmt::format("scenario '{}' has queries of {}", scenario,
+                                     format_count(own, "sample")),
                          "leave it out; it is for steps, server and offline");
            }
            const auto size = asked.is_null() ? plan.tier.batch_size : asked.get<std::int64_t>();
@@ -294,32 +297,6 @@ const RegisterSettings registered({
            plan.effective["runs"] = plan.runs;
          },
      .repeat = [](const Result&) { return json(1); }},
-    {.name = "max_epochs",
-     .kind = kInteger,
-     .scope = kRun,
-     .summary = "train at most so many epochs, in a tier that counts epochs",
-     .low = 1,
-     .high = kMostEpochs,
-     .choose = elsewhere},
-    {.name = "keep_weights",
-     .scope = kRun,
-     .part = kExempt,
-     .summary = "yes: what was trained to a target stays beside the result as safetensors, for "
-                "--set weights",
-     .value_name = "CHOICE",
-     .standard = "no",
-     .choices = {"no"},
-     .choose =
-         [](RunPlan& plan, const Setting& what) {
-           const json value = checked(plan, what);
-           const ScenarioInfo& scenario = plan.scenario->info();
-           if (value != what.standard && !scenario.to_target) {
-             throw Error("--" + what.option(),
-                         fmt::format("does nothing in scenario '{}'", scenario.name),
-                         "leave it out, or choose a tier that trains to a target");
-           }
-           plan.effective[what.name] = value;
-         }},
     {.name = "division",
      .scope = kRun,
      .part = kExempt,
@@ -354,7 +331,7 @@ const RegisterSettings registered({
     {.name = "min_steps", .scope = kNone, .part = kExempt, .choose = elsewhere},
     {.name = "max_seconds", .scope = kNone, .part = kExempt, .choose = elsewhere},
 });
-const RegisterSettings registered_of_queries(query_settings());
+const RegisterSettings registered_of_scenarios(scenario_settings());
 
 }  // namespace
 

@@ -1,5 +1,5 @@
 // The settings of every measurement: the table in settings.cpp is where one is added; those of
-// LoadGen's scenarios stand in query_settings.cpp.
+// LoadGen's scenarios stand in scenario_settings.cpp.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -51,7 +51,7 @@ std::string samples_without_result(const fs::path& folder) {
   if (names.empty()) return "";
   std::sort(names.begin(), names.end());
   const std::string more = names.size() > 1 ? fmt::format(" (and {} more)", names.size() - 1) : "";
-  return names.front() + more + " there holds the samples of a run that did not come to its end";
+  return names.front() + more + " there holds the samples of a run without a result";
 }
 
 std::string what_instead(const fs::path& file) {
@@ -61,8 +61,7 @@ std::string what_instead(const fs::path& file) {
     const fs::path result = fs::path(file).replace_extension(".json");
     std::error_code ignored;
     if (!fs::exists(result, ignored)) {
-      return "holds the samples of a run that did not come to its end, and of which there is no "
-             "result";
+      return "holds the samples of a run of which there is no result";
     }
     return "holds the samples of " + printable(result.filename().string()) +
            " beside it: give that file";

@@ -6,8 +6,8 @@
 
 namespace harness {
 
-/// "a.jsonl there holds the samples of a run that did not come to its end", of a run whose result
-/// is not in the folder either; empty where there are none.
+/// "a.jsonl there holds the samples of a run without a result": one that was stopped, or whose
+/// result went elsewhere. Empty where there are none.
 std::string samples_without_result(const std::filesystem::path& folder);
 
 /// What the file is in place of a result, and what to give: "holds the samples of a.json: give that

@@ -81,9 +81,9 @@ class Trains : public Steps {
   /// Between prepare() and begin_steps(): goes on from what save_state() of an equal workload, with
   /// an equal context, wrote. Throws Error for a file that is damaged or of another model.
   virtual void load_state(const std::filesystem::path& file) = 0;
-  /// Writes what was trained, for others to use, over what was at `file`; `labels` (UTF-8) say where
-  /// it comes from. Asked of workloads that offer the setting keep_weights. Throws Error where it
-  /// cannot be written.
+  /// Writes what was trained, for others to use, over what was at `file`; `labels` (UTF-8) say
+  /// where it comes from. Asked of workloads that offer the setting keep_weights. Throws Error
+  /// where it cannot be written.
   virtual void write_weights(const std::filesystem::path& file,
                              const std::map<std::string, std::string>& labels) const {
     (void)file, (void)labels;

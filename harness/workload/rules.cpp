@@ -193,7 +193,7 @@ std::vector<Departure> find_departures(const std::vector<Constraint>& constraint
 std::string target_misfit(const QualityRule& rule, double target) {
   // At the worst end every model passes, at the best end or beyond hardly any or none.
   if ((rule.lowest && target <= *rule.lowest) || (rule.highest && target >= *rule.highest)) {
-    return fmt::format("{} is no target for {}, which goes from {} to {}", target, rule.metric,
+    return fmt::format("{} is no target for {}, which lies between {} and {}", target, rule.metric,
                        rule.lowest ? json(*rule.lowest).dump() : "any",
                        rule.highest ? json(*rule.highest).dump() : "any");
   }

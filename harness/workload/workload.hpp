@@ -94,6 +94,7 @@ struct WorkloadContext {
   std::string precision = "fp32";
   std::string allocator = "system";
   std::int64_t batch_size = 1;
+  std::int64_t samples_in_memory = 1024;  ///< of an evaluation set, at most, while it is asked
   int threads = 1;
   int rank = 0;   ///< which of the processes that share the work this is, from 0
   int world = 1;  ///< how many there are

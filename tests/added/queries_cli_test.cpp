@@ -154,7 +154,7 @@ TEST_CASE("kill -9 loses no latency that was written", "[queries]") {
   CHECK(files_ending(folder.path(), ".json").empty());
   for (const char* reader : {"report", "validate"}) {
     check_one_error(run_added({reader, folder.path().string()}), 1,
-                    "there holds the samples of a run that did not come to its end");
+                    "there holds the samples of a run without a result");
   }
 }
 
@@ -363,7 +363,27 @@ TEST_CASE("queries of their own size take no batch size", "[queries]") {
   const Outcome outcome =
       run_added(queries_command(scenario, folder / "out", {"--batch-size", "4"}));
   CHECK(outcome.code == 1);
-  CHECK_THAT(outcome.err, Catch::Contains("--batch-size"));
+  CHECK_THAT(outcome.err, Catch::Contains("--batch-size 4"));
+  // Their own is no other one.
+  CHECK(run_added(queries_command(scenario, folder / "out",
+                                  {"--batch-size", scenario == "single-stream" ? "1" : "2"}))
+            .code == 0);
+}
+
+TEST_CASE("a compliance test that needs more samples is refused before anything is measured",
+          "[queries]") {
+  if (without_loadgen()) return;
+  const TemporaryFolder folder;
+  json rules = read_json(kStubRules);
+  for (json& tier : rules["tiers"]) {
+    for (json& scenario : tier["scenarios"]) scenario["samples_in_memory"] = 3;
+  }
+  std::ofstream(folder / "rules.json") << rules;
+  const Outcome outcome =
+      run_added({"run", "--rules", (folder / "rules.json").string(), "--scenario", "offline",
+                 "--audit", "TEST04", "--out", (folder / "out").string()});
+  CHECK(outcome.code == 1);
+  CHECK_THAT(outcome.err, Catch::Contains("--audit TEST04: needs 4 samples in memory"));
 }
 
 TEST_CASE("what answers no queries is refused by name", "[queries]") {

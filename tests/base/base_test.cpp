@@ -89,6 +89,12 @@ TEST_CASE("quantities are shown in the unit a person expects", "[base]") {
 
 TEST_CASE("hostile text cannot drive the terminal", "[base]") {
   CHECK(printable("a\x1b[31mb\n") == "a\\x1b[31mb\\x0a");
+  // What is no UTF-8: a byte of nothing, half a character, one that is longer than it need be.
+  CHECK(printable("em\xff") == "em\\xff");
+  CHECK(printable("\xe2\x82") == "\\xe2\\x82");
+  CHECK(printable("\xc0\xaf\xed\xa0\x80") == "\\xc0\\xaf\\xed\\xa0\\x80");
+  CHECK(printable("\xc3\xa4\xe2\x82\xac\xf0\x9f\x99\x82") ==
+        "\xc3\xa4\xe2\x82\xac\xf0\x9f\x99\x82");
   CHECK(printable("a\xc2\x9b"
                   "31mb \xc2\xa0 \xc3\xa9") == "a\\x9b31mb \xc2\xa0 \xc3\xa9");
   CHECK(printable(std::string(1000, 'x'), 10) == "xxxxxxxxxx...");

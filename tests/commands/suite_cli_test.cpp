@@ -77,6 +77,32 @@ TEST_CASE("a suite measures each task in each scenario, and says what it left ou
                      "/tasks/0/quality", "/score", "/score/left_out/0"});
 }
 
+TEST_CASE("a suite is held against the runs beside it", "[suite][validate]") {
+  const SuiteHome home;
+  const TemporaryFolder out;
+  REQUIRE(home.suite(out.path()).code == 0);
+  const fs::path suite = suite_file(out.path());
+  const auto file_of = [&](int i) {
+    return read_suite(out.path())["tasks"][i]["run"]["file"].get<std::string>();
+  };
+  const fs::path first = out / file_of(0);
+  CHECK(home.run({"validate", suite.string()}).code == 0);
+  json run = read_json_file(first);
+  run["identity"]["command_line"] = {"another"};
+  write_signed(first, run);
+  const Outcome changed = home.run({"validate", suite.string()});
+  CHECK(changed.code == 3);
+  CHECK_THAT(changed.out,
+             Catch::Contains("/tasks/0/run/digest") && Catch::Contains("which was changed since"));
+  fs::remove(first);
+  const Outcome missing = home.run({"validate", suite.string()});
+  CHECK(missing.code == 0);
+  CHECK_THAT(missing.out, Catch::Contains("note: of its runs " + file_of(0) + " is not beside it"));
+  for (const int i : {1, 2}) fs::remove(out / file_of(i));
+  const Outcome alone = home.run({"validate", suite.string()});
+  CHECK_THAT(alone.out, !Catch::Contains("beside it"));
+}
+
 TEST_CASE("a suite is shown as text, tables and a page, and is shared", "[suite]") {
   const SuiteHome home;
   const TemporaryFolder out;

@@ -40,7 +40,7 @@ TEST_CASE("samples given as a result are called samples", "[validate][report][cl
   check_one_error(run_harness({"compare", samples.string(), result.string()}), 1, why);
   fs::remove(result);
   check_one_error(run_harness({"report", samples.string()}), 1,
-                  "holds the samples of a run that did not come to its end");
+                  "holds the samples of a run of which there is no result");
 }
 
 TEST_CASE("each file that is no result is named before the end", "[validate][report][cli]") {
@@ -71,8 +71,8 @@ TEST_CASE("the samples of a killed run are named with their folder", "[validate]
   const TemporaryFolder folder;
   const fs::path samples = samples_in(folder / "runs" / "killed");
   fs::remove(fs::path(samples).replace_extension(".json"));
-  const std::string what = samples.filename().string() +
-                           " there holds the samples of a run that did not come to its end";
+  const std::string what =
+      samples.filename().string() + " there holds the samples of a run without a result";
   const std::string killed = (folder / "runs" / "killed").string();
   check_one_error(run_harness({"report", killed}), 1, killed + ": " + what);
   check_one_error(run_harness({"report", (folder / "runs").string()}), 1, killed + ": " + what);

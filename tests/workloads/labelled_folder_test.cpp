@@ -13,9 +13,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-void put(const fs::path& file, const std::string& content = "x") {
+const std::string kJpeg = "\xFF\xD8";  // how one begins: no more of it is read here
+
+void put(const fs::path& file, const std::string& content = kJpeg) {
   fs::create_directories(file.parent_path());
-  std::ofstream(file) << content;
+  std::ofstream(file, std::ios::binary) << content;
 }
 
 std::string refusal(const fs::path& root, std::int64_t classes) {
@@ -43,7 +45,7 @@ TEST_CASE("folders called by numbers are these classes", "[data]") {
   CHECK(folder.pictures[2].label == 12);
   // Content and class both count.
   const std::string before = folder.sha256;
-  put(root / "12" / "c.jpg", "y");
+  put(root / "12" / "c.jpg", kJpeg + "y");
   const std::string other = read_labelled_folder(root.path(), 1000, {}).sha256;
   CHECK(other != before);
   fs::rename(root / "12", root / "13");
@@ -87,4 +89,24 @@ TEST_CASE("a folder that is not of labelled pictures is refused with what it sho
   CHECK(refusal(root.path(), 3) == "taken");
   put(root / "01" / "b.png");
   CHECK_THAT(refusal(root.path(), 3), Catch::Contains("is class 1 a second time"));
+}
+
+TEST_CASE("what cannot be a picture is refused before anything is measured", "[data]") {
+  const TemporaryFolder root;
+  const fs::path file = root / "1" / "a.png";
+  const auto said = [&](const std::string& content) {
+    put(file, content);
+    return refusal(root.path(), 3);
+  };
+  const std::string png("\x89PNG\r\n\x1A\n\0\0\0\x0DIHDR", 16);
+  const std::string huge("\0\0\xEA\x60\0\0\xEA\x60", 8);
+  CHECK_THAT(said(""), Catch::Contains("1/a.png: the file is empty"));
+  CHECK_THAT(said("no picture"), Catch::Contains("neither a JPEG nor a PNG"));
+  CHECK_THAT(said(png), Catch::Contains("cut off within its header"));
+  CHECK_THAT(said(png + huge), Catch::Contains("60000x60000 pixels are over the limit"));
+  CHECK_THAT(said(png + std::string(8, '\0')), Catch::Contains("0x0 is not the size"));
+  CHECK(said(png + std::string("\0\0\0\x02\0\0\0\x02", 8)) == "taken");
+  fs::remove(file);
+  fs::create_directory(file);
+  CHECK_THAT(refusal(root.path(), 3), Catch::Contains("1/a.png: not a regular file"));
 }

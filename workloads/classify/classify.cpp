@@ -38,7 +38,9 @@ class Classify : public Inference {
     // At their widest two neighbouring layers have 96 and 144 channels of a quarter of the picture.
     const double maps = 4.0 * (96 + 144) * side * side / 4;
     const auto batch = static_cast<double>(context.batch_size);
-    return {kModel + 1024 * picture + (batch + 32) * (picture + maps)};
+    const std::int64_t kept = pictures_ ? std::min(pictures_->count(), context.samples_in_memory)
+                                        : context.samples_in_memory;
+    return {kModel + static_cast<double>(kept) * picture + (batch + 32) * (picture + maps)};
   }
 
   DataReport open_data(const WorkloadContext& context) override {

@@ -66,8 +66,9 @@ class FolderPictures : public PictureSet {
     return folder_.pictures[static_cast<std::size_t>(picture)].label;
   }
   at::Tensor prepared(std::int64_t picture) const override {
-    const auto& file = folder_.pictures[static_cast<std::size_t>(picture)].file;
-    return prepared_photograph(read_image(folder_.root / file), file.string());
+    const std::filesystem::path file =
+        folder_.root / folder_.pictures[static_cast<std::size_t>(picture)].file;
+    return prepared_photograph(read_image(file), file.string());
   }
   Artifact artifact() const override {
     return {

@@ -36,6 +36,10 @@ Image decode_image(std::string_view content, const std::string& name);
 /// decode_image of a file; throws Error naming the path.
 Image read_image(const std::filesystem::path& path);
 
+/// Reads the beginning of a file: throws Error as read_image() does where that already tells that
+/// it is no picture, or too large.
+void require_picture(const std::filesystem::path& path);
+
 /// PNG with fixed settings; the bytes may differ between zlib versions, the pixels not.
 std::string encode_png(const Image& image);
 
@@ -43,7 +47,10 @@ std::string encode_png(const Image& image);
 Image decode_jpeg(std::string_view content, const std::string& name);
 Image decode_png(std::string_view content, const std::string& name);
 
-/// Allocates the pixels; throws Error when the size is not positive or over kMaxPixels.
+/// Throws Error when the size is not positive or over kMaxPixels.
+void require_size(std::int64_t width, std::int64_t height, const std::string& name);
+
+/// Allocates the pixels; throws as require_size() does.
 Image make_image(std::int64_t width, std::int64_t height, const std::string& name);
 
 }  // namespace harness::workloads

@@ -13,6 +13,7 @@
 #include "harness/base/hash.hpp"
 #include "harness/base/number.hpp"
 #include "harness/base/text.hpp"
+#include "workloads/data/image.hpp"
 
 namespace harness::workloads {
 namespace {
@@ -100,8 +101,11 @@ LabelledFolder read_labelled_folder(const fs::path& root, std::int64_t classes,
   for (const auto& [label, place] : class_folders(root, classes)) {
     const std::size_t before = folder.pictures.size();
     for (const fs::path& path : sorted(place)) {
-      if (!is_picture(path) || !fs::is_regular_file(path, none)) {
+      if (!is_picture(path)) {
         throw Error(printable(path.string()), "is no picture", "only .jpg, .jpeg and .png are");
+      }
+      if (!fs::is_regular_file(path, none)) {
+        throw Error(printable(path.string()), "not a regular file");
       }
       folder.pictures.push_back({path.lexically_relative(root), label});
     }
@@ -110,8 +114,11 @@ LabelledFolder read_labelled_folder(const fs::path& root, std::int64_t classes,
     }
   }
   std::vector<std::string> hashes(folder.pictures.size());
-  parallel_for(hashes.size(), "hashing pictures", preparation,
-               [&](std::size_t i) { hashes[i] = sha256_of_file(root / folder.pictures[i].file); });
+  parallel_for(hashes.size(), "hashing pictures", preparation, [&](std::size_t i) {
+    const fs::path file = root / folder.pictures[i].file;
+    require_picture(file);  // most of them are decoded only when the run is almost over
+    hashes[i] = sha256_of_file(file);
+  });
   std::string all;
   for (std::size_t i = 0; i < hashes.size(); ++i) {
     const LabelledPicture& picture = folder.pictures[i];

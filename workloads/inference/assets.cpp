@@ -16,6 +16,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kVariable = "HARNESS_ASSETS";
+constexpr const char* kPutRightOne =
+    "put the right one there, or unset HARNESS_ASSETS and run ./quickstart assets";
 
 /// Empty where quickstart's own folder is meant.
 std::string own_folder() {
@@ -35,10 +37,11 @@ nlohmann::json asset_there(const std::string& file, const fs::path& home) {
   }
   const fs::path path = assets_folder(home) / file;
   if (!fs::is_regular_file(path, none)) {
-    throw Error(path.string(), "is not there",
-                "./quickstart assets takes it from the package " +
-                    asset.at("package").get<std::string>() +
-                    "; HARNESS_ASSETS=FOLDER is for people who have it already");
+    throw Error(path.string(), fs::exists(path, none) ? "not a regular file" : "is not there",
+                own.empty() ? "./quickstart assets takes it from the package " +
+                                  asset.at("package").get<std::string>() +
+                                  "; HARNESS_ASSETS=FOLDER is for people who have it already"
+                            : kPutRightOne);
   }
   return asset;
 }
@@ -60,11 +63,8 @@ fs::path find_asset(const std::string& file, const fs::path& home) {
   const std::string found = sha256_of_file(path);
   const std::string expected = asset.at("sha256");
   if (found != expected) {
-    throw Error(
-        path.string(), "is another file: its SHA-256 is " + found + ", not " + expected,
-        own_folder().empty()
-            ? "./quickstart assets gets the right one"
-            : "put the right one there, or unset HARNESS_ASSETS and run ./quickstart assets");
+    throw Error(path.string(), "is another file: its SHA-256 is " + found + ", not " + expected,
+                own_folder().empty() ? "./quickstart assets gets the right one" : kPutRightOne);
   }
   return path;
 }

@@ -13,8 +13,6 @@
 namespace harness::workloads {
 namespace {
 
-// As many as MLPerf keeps in memory for its picture classification.
-constexpr std::int64_t kInMemory = 1024;
 constexpr std::int64_t kEvaluationBatch = 32;
 
 std::vector<std::int64_t> shuffled(std::int64_t count, std::uint32_t seed) {
@@ -31,7 +29,7 @@ std::vector<std::int64_t> shuffled(std::int64_t count, std::uint32_t seed) {
 
 void Inference::begin_steps() {
   queue_ = shuffled(samples(), context().seeds.data_order);
-  queue_.resize(static_cast<std::size_t>(std::min(samples(), kInMemory)));
+  queue_.resize(static_cast<std::size_t>(std::min(samples(), context().samples_in_memory)));
   load(queue_);
 }
 

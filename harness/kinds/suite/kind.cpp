@@ -48,6 +48,12 @@ class SuiteKind : public ResultKindOf<Suite>, public JudgedKind, public ShownKin
     return broken_runs(of(result));
   }
 
+  std::vector<Violation> changed_beside(const ResultCommon& result,
+                                        const std::filesystem::path& folder,
+                                        std::vector<std::string>& notes) const override {
+    return changed_runs(of(result), folder, notes);
+  }
+
   std::string plural() const override { return "suites"; }
   std::string summary(const ResultCommon& result, std::size_t columns) const override {
     return render_summary(of(result), columns);

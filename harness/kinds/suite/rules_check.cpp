@@ -2,9 +2,32 @@
 
 #include <fmt/format.h>
 
+#include <exception>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "harness/base/error.hpp"
+#include "harness/base/text.hpp"
 #include "harness/result/common_json.hpp"
+#include "harness/result/digest.hpp"
+#include "harness/result/validate.hpp"
 
 namespace harness {
+namespace {
+
+/// Of the result in `file` as it was measured; of what is none, why.
+std::string digest_in(const std::filesystem::path& file) {
+  try {
+    const nlohmann::json document = read_result_document(file.string());
+    const nlohmann::json::json_pointer original("/submission/original_digest");
+    return document.contains(original) ? printable(plain_text(document.at(original)), 64)
+                                       : digest_of(document);
+  } catch (const std::exception& error) {
+    return "none (" + reason(error) + ")";
+  }
+}
+
+}  // namespace
 
 std::vector<Constraint> closed_constraints(const Rules& rules, const Suite& suite) {
   std::vector<Constraint> constraints = rules.closed;
@@ -31,6 +54,35 @@ std::vector<Violation> broken_runs(const Suite& suite) {
       violations.push_back({kRunValidRule, path + "/state", "valid", to_text(task.run->state),
                             "see " + task.run->file});
     }
+  }
+  return violations;
+}
+
+std::vector<Violation> changed_runs(const Suite& suite, const std::filesystem::path& folder,
+                                    std::vector<std::string>& notes) {
+  std::vector<Violation> violations;
+  std::vector<std::string> missing;
+  bool any = false;
+  for (std::size_t i = 0; i < suite.tasks.size(); ++i) {
+    if (!suite.tasks[i].run) continue;
+    const SuiteRun& run = *suite.tasks[i].run;
+    const std::filesystem::path file = folder / std::filesystem::path(run.file).filename();
+    std::error_code ignored;
+    if (!std::filesystem::exists(file, ignored)) {
+      missing.push_back(printable(run.file, 100));
+      continue;
+    }
+    any = true;
+    const std::string found = digest_in(file);
+    if (found == run.digest) continue;
+    violations.push_back(
+        {"files", fmt::format("/tasks/{}/run/digest", i),
+         fmt::format("{} of {}, which was changed since", found, printable(run.file, 100)),
+         run.digest, ""});
+  }
+  if (any && !missing.empty()) {
+    notes.push_back(fmt::format("of its runs {} {} not beside it", join(missing, ", "),
+                                missing.size() == 1 ? "is" : "are"));
   }
   return violations;
 }

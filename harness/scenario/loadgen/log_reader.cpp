@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
 #include <string_view>
 
 #include "harness/base/error.hpp"
@@ -100,6 +101,27 @@ TestLog read_log(const std::filesystem::path& file, bool judged) {
     log.reasons.emplace_back("LoadGen says INVALID without a reason");
   }
   return log;
+}
+
+void require_whole_logs(const std::filesystem::path& test, bool answers) {
+  const auto require = [&](const char* name, std::string_view last) {
+    const std::filesystem::path path = test / name;
+    std::error_code missing;
+    const std::uintmax_t size = std::filesystem::file_size(path, missing);
+    std::ifstream file(path, std::ios::binary);
+    std::string end(16, '\0');
+    if (!missing && size > 0) {
+      file.seekg(static_cast<std::streamoff>(size - std::min<std::uintmax_t>(size, end.size())));
+      file.read(end.data(), std::ssize(end));
+      end.resize(static_cast<std::size_t>(file.gcount()));
+      end.erase(end.find_last_not_of(" \r\n") + 1);
+      if (!end.empty() && end.ends_with(last)) return;
+    }
+    throw Error(printable(path.string()), "LoadGen could not write all of it",
+                "the disk may be full");
+  };
+  require("mlperf_log_summary.txt", "");
+  if (answers) require("mlperf_log_accuracy.json", "]");
 }
 
 std::vector<LatencyPercentile> percentiles_of(const TestLog& log) {

@@ -29,6 +29,10 @@ struct TestLog {
 /// ends with a judgement.
 TestLog read_log(const std::filesystem::path& file, bool judged);
 
+/// Throws Error where LoadGen could not write all that it had to say in the folder `test`: a
+/// summary, and with `answers` every answer that it was given.
+void require_whole_logs(const std::filesystem::path& test, bool answers);
+
 /// Of a query where the scenario tells queries from samples.
 std::vector<LatencyPercentile> percentiles_of(const TestLog& log);
 

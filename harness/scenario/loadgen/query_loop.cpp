@@ -30,8 +30,8 @@ constexpr double kOptimism = 0.5;
 constexpr double kOptimismOffline = 0.75;
 // A server that has more unanswered queries than come in this time will not catch up.
 constexpr double kMostWaitingSeconds = 20;
-// Nor one that has more of them than it answers in this time one after another, this many times as
-// fast: batches are faster than that, but then their queries have waited for longer than any bound.
+// Nor one with more of them than it answers in this time one by one, this many times as fast:
+// batches are faster, but then their queries have waited for longer than any bound.
 constexpr double kMostWaitingTimes = 4;
 // Of what one query after another gives: the rate of a server's test of accuracy, at least.
 constexpr double kEvaluationShare = 0.8;
@@ -89,7 +89,10 @@ class QueryLoop : public SystemUnderTest {
     if (options_.logs.empty()) throw Error("LoadGen", "has no folder for its logs");
     session_.tell(&Observer::stage, "queries");
     plan_ = plan_of_tier(info_.name, options_.tier, answers_.samples());
-    load(first_samples());
+    refuse_bad_audit(plan_, chosen("audit"));
+    Samples first(static_cast<std::size_t>(plan_.samples_in_memory));
+    std::iota(first.begin(), first.end(), 0);
+    load(first);
     begin_ = session_.now();
     warm_up();
     plan_.expected_seconds = optimism() * usual_seconds_;
@@ -100,16 +103,10 @@ class QueryLoop : public SystemUnderTest {
     if (!audit.empty() && audit != "none") run_audit(audit);
   }
 
-  /// A setting of all workloads; empty where it has no value.
+  /// A setting; empty where it has no value.
   std::string chosen(const char* name) const {
     const auto found = context_.chosen.find(name);
     return found == context_.chosen.end() || found->second == "null" ? "" : found->second;
-  }
-
-  Samples first_samples() const {
-    Samples samples(static_cast<std::size_t>(plan_.samples_in_memory));
-    std::iota(samples.begin(), samples.end(), 0);
-    return samples;
   }
 
   /// Of samples: what the scenario asks for at once.
@@ -272,7 +269,9 @@ class QueryLoop : public SystemUnderTest {
     const fs::path folder = options_.logs / name;
     fs::create_directories(folder);
     clock_ = run_test(plan, *this, folder);
-    return read_log(folder / "mlperf_log_detail.txt", plan.mode == Mode::kPerformance);
+    const bool answers = plan.mode == Mode::kAccuracy;
+    if (!hooks_.stop_requested()) require_whole_logs(folder, answers);
+    return read_log(folder / "mlperf_log_detail.txt", !answers);
   }
 
   void report(const TestLog& log) {

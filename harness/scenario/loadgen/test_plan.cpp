@@ -31,6 +31,9 @@ constexpr double kBytesOfSample = 48;
 // Twice what is expected is made ready, but for a server, whose arrivals are drawn.
 constexpr double kMadeReady = 2;
 
+// Of a latency, as LoadGen logs it. A server's is judged by one of them.
+constexpr std::array kLogged = {50.0, 90.0, 95.0, 97.0, 99.0, 99.9};
+
 [[noreturn]] void refuse(const std::string& what, const std::string& why) {
   throw Error("LoadGen: " + what, why, "mend the tier of the rules, or --steps and --min-seconds");
 }
@@ -110,12 +113,26 @@ void refuse_bad_plan(const TestPlan& plan, std::optional<double> available) {
   if (!server && !(plan.expected_seconds > 0 && std::isfinite(plan.expected_seconds))) {
     refuse("expected latency", fmt::format("{} s is none", plan.expected_seconds));
   }
-  // The sample that is asked for again and again must be among those in memory.
-  if (plan.audit == "TEST04" && plan.samples_in_memory < 4) {
-    refuse("TEST04",
-           fmt::format("needs 4 samples in memory, there are {}", plan.samples_in_memory));
-  }
+  if (server) refuse_bad_percentile(plan.percentile);
+  refuse_bad_audit(plan, plan.audit);
   refuse_if_too_many(plan, available);
+}
+
+void refuse_bad_percentile(double percentile) {
+  if (std::find(kLogged.begin(), kLogged.end(), percentile) != kLogged.end()) return;
+  refuse("percentile",
+         fmt::format("{:g} is none of those in its log: {}", percentile, fmt::join(kLogged, ", ")));
+}
+
+void refuse_bad_audit(const TestPlan& plan, const std::string& audit) {
+  // The sample that is asked for again and again must be among those in memory.
+  constexpr std::int64_t kLeast = 4;
+  if (audit != "TEST04" || plan.samples_in_memory >= kLeast) return;
+  throw Error(
+      "--audit TEST04",
+      fmt::format("needs {} samples in memory, there are {}", kLeast, plan.samples_in_memory),
+      plan.samples < kLeast ? "give it more data, or leave it out"
+                            : "leave it out, or mend samples_in_memory of the tier");
 }
 
 void refuse_bad_rate(const Tier& tier, double rate, std::optional<double> available) {

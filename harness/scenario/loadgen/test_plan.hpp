@@ -49,6 +49,13 @@ TestPlan plan_of_tier(std::string_view scenario, const Tier& tier, std::int64_t 
 /// begins.
 void refuse_bad_plan(const TestPlan& plan, std::optional<double> available);
 
+/// Throws Error for a percentile of a server's latency that LoadGen's log has no line for.
+void refuse_bad_percentile(double percentile);
+
+/// Throws Error for a compliance test that `plan`, whose own `audit` is not asked, has too few
+/// samples for.
+void refuse_bad_audit(const TestPlan& plan, const std::string& audit);
+
 /// Throws Error for a rate of a server's queries that makes the test of `tier` longer than it may
 /// be, or take more than `available` bytes.
 void refuse_bad_rate(const Tier& tier, double rate, std::optional<double> available);

@@ -50,6 +50,30 @@ TEST_CASE("figures, settings and judgement come from LoadGen's log", "[loadgen]"
   CHECK(percentiles[1].seconds == Approx(3e-3));
 }
 
+TEST_CASE("logs that the disk had no room for are found", "[loadgen]") {
+  const TemporaryFolder folder;
+  const auto said = [&](bool answers) -> std::string {
+    try {
+      require_whole_logs(folder.path(), answers);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "whole";
+  };
+  CHECK_THAT(said(false), Catch::Contains("mlperf_log_summary.txt"));
+  std::ofstream(folder / "mlperf_log_summary.txt").flush();
+  CHECK_THAT(said(false), Catch::Contains("could not write all of it"));
+  std::ofstream(folder / "mlperf_log_summary.txt") << "No errors\n";
+  CHECK(said(false) == "whole");
+  CHECK_THAT(said(true), Catch::Contains("mlperf_log_accuracy.json"));
+  for (const char* cut : {"", "[\n{ \"data\" : \"00", "[\n{ \"data\" : \"00\" },\n"}) {
+    std::ofstream(folder / "mlperf_log_accuracy.json") << cut;
+    CHECK_THAT(said(true), Catch::Contains("mlperf_log_accuracy.json"));
+  }
+  std::ofstream(folder / "mlperf_log_accuracy.json") << "[\n{ \"data\" : \"00\" }\n]\n";
+  CHECK(said(true) == "whole");
+}
+
 TEST_CASE("percentiles are those of queries where the log tells them from samples", "[loadgen]") {
   const auto percentiles =
       percentiles_of(read(kValid + line("result_validity", "\"VALID\"") +

@@ -29,6 +29,7 @@ TestPlan sound(const char* scenario) {
   plan.latency_bound = 0.1;
   plan.expected_seconds = 1e-3;
   plan.rate = 100;
+  plan.percentile = 99;
   return plan;
 }
 
@@ -64,6 +65,8 @@ TEST_CASE("plans that LoadGen cannot run are refused", "[loadgen]") {
   refuses("server", [](TestPlan& plan) { plan.rate = 0; });
   refuses("server", [](TestPlan& plan) { plan.rate = kInfinity; });
   refuses("server", [](TestPlan& plan) { plan.latency_bound = 0; });
+  // Its log would not say whether the bound was held.
+  refuses("server", [](TestPlan& plan) { plan.percentile = 98; });
 }
 
 TEST_CASE("more queries than memory holds are refused, with the bytes they take", "[loadgen]") {

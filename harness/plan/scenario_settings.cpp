@@ -1,4 +1,4 @@
-#include "harness/plan/query_settings.hpp"
+#include "harness/plan/scenario_settings.hpp"
 
 #include <fmt/format.h>
 
@@ -26,7 +26,7 @@ void choose_for(RunPlan& plan, const Setting& what, bool serves, const char* sce
 
 }  // namespace
 
-std::vector<Setting> query_settings() {
+std::vector<Setting> scenario_settings() {
   return {
       {.name = "server_rate",
        .kind = SettingKind::kNumber,
@@ -50,6 +50,25 @@ std::vector<Setting> query_settings() {
            [](RunPlan& plan, const Setting& what) {
              choose_for(plan, what, plan.scenario->info().by_loadgen,
                         "single-stream, multi-stream, server or offline");
+           }},
+      {.name = "max_epochs",
+       .kind = SettingKind::kInteger,
+       .scope = SettingScope::kRun,
+       .summary = "train at most so many epochs, in a tier that counts epochs",
+       .low = 1,
+       .high = kMostEpochs,
+       .choose = [](RunPlan&, const Setting&) {}},  // with the other lengths: choose_extent()
+      {.name = "keep_weights",
+       .scope = SettingScope::kRun,
+       .part = SetUpPart::kExempt,
+       .summary = "yes: what was trained to a target stays beside the result as safetensors, for "
+                  "--set weights",
+       .value_name = "CHOICE",
+       .standard = "no",
+       .choices = {"no"},
+       .choose =
+           [](RunPlan& plan, const Setting& what) {
+             choose_for(plan, what, plan.scenario->info().to_target, "epochs");
            }},
   };
 }

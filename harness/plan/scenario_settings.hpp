@@ -1,4 +1,4 @@
-// Settings that only LoadGen's scenarios read.
+// Settings that only some scenarios read.
 #pragma once
 
 #include <vector>
@@ -7,6 +7,6 @@
 
 namespace harness {
 
-std::vector<Setting> query_settings();
+std::vector<Setting> scenario_settings();
 
 }  // namespace harness
