@@ -72,6 +72,26 @@ double retinanet_memory_bytes(std::int64_t batch, std::int64_t height, std::int6
   return 1.05 * 4 * (4 * weights + 1.16 * activations + pool + std::max(focal_loss, matcher));
 }
 
+// A block's input, output and what lies between them live at once, under the maps of the pyramid;
+// behind them all logits in the order of the maps, in the order of the anchors, and those of a few
+// images as scores.
+double retinanet_answer_bytes(std::int64_t batch, std::int64_t height, std::int64_t width,
+                              std::int64_t num_classes, const Architecture& architecture) {
+  double largest = 0;
+  double pyramid = 0;
+  double outputs = 0;
+  for (const ConvolutionCall& call :
+       retinanet_calls(batch, height, width, num_classes, architecture)) {
+    const double elements = call.output_elements();
+    const std::string& name = call.layer.name;
+    largest = std::max({largest, elements, call.input_elements()});
+    if (name.starts_with("backbone.fpn")) pyramid += elements;
+    if (name.ends_with(".cls_logits") || name.ends_with(".bbox_reg")) outputs += elements;
+  }
+  const double weights = weight_count(num_classes, architecture);
+  return 1.05 * 4 * (2 * weights + 4 * largest + 2 * pyramid + 4 * outputs);
+}
+
 double physical_memory_bytes() {
   return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
 }

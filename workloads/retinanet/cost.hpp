@@ -23,6 +23,11 @@ double retinanet_memory_bytes(std::int64_t batch, std::int64_t height, std::int6
                               std::int64_t num_classes, std::int64_t boxes,
                               const Architecture& architecture = {});
 
+/// Bytes of tensors at the peak of an answer to `batch` images, on the safe side, their weights and
+/// what kernels make of them included.
+double retinanet_answer_bytes(std::int64_t batch, std::int64_t height, std::int64_t width,
+                              std::int64_t num_classes, const Architecture& architecture = {});
+
 /// Installed memory of this machine.
 double physical_memory_bytes();
 
