@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -49,6 +51,13 @@ Metric Latencies::take() {
                     distance, timed));
   }
   return metric;
+}
+
+double usual_of_warm_up(std::vector<double> seconds) {
+  const auto half = seconds.begin() + std::ssize(seconds) / 2;
+  const auto middle = half + std::distance(half, seconds.end()) / 2;
+  std::nth_element(half, middle, seconds.end());
+  return *middle;
 }
 
 }  // namespace harness::loadgen

@@ -34,4 +34,7 @@ class Latencies {
   std::vector<One> all_{};
 };
 
+/// The median of the second half: the first ones are slower. Precondition: there is one.
+double usual_of_warm_up(std::vector<double> seconds);
+
 }  // namespace harness::loadgen
