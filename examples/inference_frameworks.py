@@ -38,7 +38,8 @@ class Eager:
     def __call__(self, held):
         inputs = held[0] if len(held) == 1 else self.task.batch(held, torch)
         with torch.inference_mode():
-            return self.model(*(x.to(self.dtype) if x.is_floating_point() else x for x in inputs)).float()
+            outputs = self.model(*(x.to(self.dtype) if x.is_floating_point() else x for x in inputs))
+            return self.task.finish(outputs.float())
 
 
 class Compiled(Eager):
@@ -96,7 +97,7 @@ class Exported:
         return [tuple(self.numpy.ascontiguousarray(x.numpy()) for x in sample) for sample in loaded]
 
     def __call__(self, held):
-        return self.run(held[0] if len(held) == 1 else self.task.batch(held, self.numpy))
+        return self.task.finish(self.run(held[0] if len(held) == 1 else self.task.batch(held, self.numpy)))
 
 
 class OnnxRuntime(Exported):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The inference tasks by other frameworks, as a side in lockstep: the peer of classify, embed and sentiment.
+"""The inference tasks by other frameworks, as a side in lockstep: the peer of classify, detect, embed and sentiment.
 
     examples/inference_peer.py --setup      once, for openvino and onnxruntime
     harness bench --lockstep 'python3 examples/inference_peer.py --task classify --framework eager' \\
@@ -8,13 +8,14 @@
 
 A step is the workload's: one query of --batch samples, the same ones in the same order, from the first warm-up step
 on. Timed is, on both sides: putting the samples of a query together (nothing for a batch of 1; for texts, padding,
-which the workload does without), the model with its head, and the mean of the answers. Not timed, on both sides:
+which the workload does without), the model with its head, finding boxes (by PyTorch's operators, whatever the
+framework is), and the mean of the answers. Not timed, on both sides:
 reading files, enlarging pictures, tokens of texts. All of that is in memory before the first step. Pictures are kept
 in fp32; with bf16 their conversion is timed.
 
 Before the first step the answers to the first samples are held against the oracle's in fp32 (tests/oracle). The norm
 of the difference may be 1e-4 of the norm of the oracle's; in bf16 0.05 for texts and 0.15 for pictures, of which
-PyTorch's autocast takes 0.085.
+PyTorch's autocast takes 0.085. Of detections it is the number, the scores and the boxes, summed over a picture.
 
 --offline answers batch after batch of the evaluation set for the seconds given and prints one line of JSON. Texts are
 put into batches by length, so that there is little padding; the batches come in random order, and the first samples
@@ -39,7 +40,7 @@ import eager_step  # noqa: E402
 
 PEER_VENV = ROOT / "build" / "peer-venv"
 PACKAGES = ("numpy", "onnx", "onnxruntime==1.31.1", "openvino==2026.4.1")
-TASKS = ("classify", "embed", "sentiment")
+TASKS = ("classify", "detect", "detect-full", "embed", "sentiment")
 WHEEL_ALONE = ("eager", "compile")
 FRAMEWORKS = (*WHEEL_ALONE, "openvino", "onnxruntime")
 PRECISIONS = ("fp32", "bf16")
@@ -81,7 +82,7 @@ class Peer:
         samples = self.order[:max(LEAST_CHECKED, self.batch)]
         with self.torch.inference_mode():
             wanted = self.task.reference(samples)
-        error = ((self.answers(samples) - wanted).norm() / wanted.norm()).item()
+            error = self.task.error(self.answers(samples), wanted)
         if not error <= tolerance:
             raise ValueError(f"its answers are {error:.1e} off the oracle's, more than {tolerance}")
 

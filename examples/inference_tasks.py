@@ -16,6 +16,7 @@ import torch  # noqa: E402
 from torch import nn  # noqa: E402
 
 import classify_oracle  # noqa: E402
+import detect_oracle  # noqa: E402
 import language_oracle  # noqa: E402
 
 IN_MEMORY = 1024  # samples that steps go round, as in workloads/inference
@@ -50,14 +51,34 @@ class WithHead(nn.Module):
         return self.head(self.body(*inputs).to(self.head.weight.dtype))
 
 
-class Classify:
-    """Pictures, prepared: (3, 96, 96) each."""
+class Task:
+    dynamic_axes = None
+
+    def length(self, sample):
+        return 0
+
+    def finish(self, outputs):
+        """Answers from what the model gives: in the same way for all frameworks."""
+        return outputs
+
+    def error(self, answers, wanted):
+        return ((answers - wanted).norm() / wanted.norm()).item()
+
+
+class Pictures(Task):
+    """Pictures, prepared: (1, 3, height, width) each."""
+
+    input_names = ["pictures"]
+
+    def batch(self, loaded, to):
+        return (to.concatenate([pictures for (pictures,) in loaded]),)
+
+
+class Classify(Pictures):
 
     metric = "top-1"
     # PyTorch's autocast itself is 0.085 off: eager modules round behind each convolution and again behind each norm.
     tolerances = {"fp32": 1e-4, "bf16": 0.15}
-    input_names = ["pictures"]
-    dynamic_axes = None
 
     def __init__(self):
         weights = asset("mobilenet_v2-b0353104.pth")
@@ -73,12 +94,6 @@ class Classify:
         """For each sample the model's inputs, as torch tensors that begin with a dimension of 1."""
         return [(classify_oracle.prepared(self.pictures[i:i + 1]),) for i in samples]
 
-    def length(self, sample):
-        return 0
-
-    def batch(self, loaded, to):
-        return (to.concatenate([pictures for (pictures,) in loaded]),)
-
     def reference(self, samples):
         """The oracle's answers."""
         features = classify_oracle.features(self.oracle, self.pictures[samples])
@@ -88,7 +103,68 @@ class Classify:
         return (answers.argmax(1) == self.labels).float().mean().item()
 
 
-class Language:
+class Detect(Pictures):
+    """The small RetinaNet; norms are folded into the convolutions, as everybody does who deploys one."""
+
+    metric = "mAP"
+    architecture, scenes = detect_oracle.MINI, "1-mini"
+    # Of how many there are, of their scores and of their boxes, each summed over a picture.
+    tolerances = {"fp32": 1e-3, "bf16": 0.1}
+
+    def __init__(self):
+        self.anchors = detect_oracle.level_anchors(self.architecture)
+        state = self.weights()
+        self.oracle = detect_oracle.make_model(state, self.architecture)
+        self.model = detect_oracle.folded(detect_oracle.make_model(state, self.architecture))
+        try:
+            self.files, (width, height) = detect_oracle.pictures_of(self.scenes)
+        except FileNotFoundError as missing:
+            raise PeerError(f"{missing.filename} is not there (a run of the task composes it)") from None
+        side = self.architecture.side
+        self.ratio = torch.tensor([width / side, height / side] * 2)
+        self.count = len(self.files)
+
+    def weights(self):
+        return classify_oracle.read_safetensors(detect_oracle.WEIGHTS)
+
+    def load(self, samples):
+        return [(detect_oracle.prepared(detect_oracle.decoded_picture(self.files[i]), self.architecture.side),)
+                for i in samples]
+
+    def finish(self, outputs):
+        rows = torch.zeros((len(outputs), 1 + detect_oracle.NUMBERS * detect_oracle.MOST))
+        for row, output in zip(rows, torch.as_tensor(outputs)):
+            found = detect_oracle.found(output, self.anchors, self.architecture)
+            found[:, :4] *= self.ratio
+            row[0] = len(found)
+            row[1:1 + found.numel()] = found.flatten()
+        return rows
+
+    def reference(self, samples):
+        return torch.cat([self.finish(self.oracle(*self.load([i])[0])) for i in samples])
+
+    def error(self, answers, wanted):
+        """Detections of equal scores may change places, and one more or less lies on a threshold."""
+        def sums(rows):
+            each = rows[:, 1:].view(len(rows), -1, detect_oracle.NUMBERS).double()
+            return torch.stack((rows[:, 0].double(), each[:, :, 4].sum(1), each[:, :, :4].sum((1, 2))))
+        ours, theirs = sums(answers), sums(wanted)
+        return ((ours - theirs).norm(dim=1) / theirs.norm(dim=1)).max().item()
+
+    def score(self, answers):
+        raise PeerError("its mAP is the workload's to tell")
+
+
+class DetectFull(Detect):
+    """MLPerf's RetinaNet with the golden weights."""
+
+    architecture, scenes = detect_oracle.FULL, "1-full"
+
+    def weights(self):
+        return detect_oracle.golden_weights(ROOT / "tests/golden/retinanet_a.json")
+
+
+class Language(Task):
     """Texts as tokens: (tokens, which of them are there), (length,) each."""
 
     input_names = ["tokens", "there"]
@@ -155,7 +231,7 @@ class Sentiment(Language):
         return ((answers[:, 0] > 0) == self.liked).float().mean().item()
 
 
-TASKS = {"classify": Classify, "embed": Embed, "sentiment": Sentiment}
+TASKS = {"classify": Classify, "detect": Detect, "detect-full": DetectFull, "embed": Embed, "sentiment": Sentiment}
 
 
 def mix(value):

@@ -11,6 +11,7 @@ detections in it, and all twelve numbers are held against the result's to 1e-9. 
 tests/oracle/coco_map_oracle.py says.
 """
 import argparse
+import dataclasses
 import json
 import math
 import os
@@ -20,12 +21,30 @@ import zlib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-SCENES = CACHE / "harness" / "fashion-scenes" / "1-mini"
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "harness" / "fashion-scenes"
+SCENES = CACHE / "1-mini"
 WEIGHTS = ROOT / "workloads" / "detect" / "mini_retinanet.safetensors"
-SIDE, CLASSES, ANCHORS, STEM, GROUPS, PYRAMID, DEPTH, SMALLEST = 128, 10, 9, 16, 8, 64, 2, 24
-THRESHOLD, CANDIDATES, OVERLAP, MOST = 0.05, 1000, 0.5, 300
+ANCHORS, THRESHOLD, CANDIDATES, OVERLAP, MOST = 9, 0.05, 1000, 0.5, 300
 NUMBERS = 6  # of a detection in an answer
+
+
+@dataclasses.dataclass(frozen=True)
+class Architecture:
+    """workloads/retinanet/architecture.hpp; by default MLPerf's model."""
+    side: int = 800
+    classes: int = 264
+    stem: int = 64
+    blocks: tuple = (3, 4, 6, 3)
+    groups: int = 32
+    pyramid: int = 256
+    levels: int = 5
+    depth: int = 4
+    smallest: int = 32
+
+
+FULL = Architecture()
+MINI = Architecture(side=128, classes=10, stem=16, blocks=(1, 1, 1, 1), groups=8, pyramid=64, levels=3, depth=2,
+                    smallest=24)
 
 
 def read_png(path):
@@ -59,14 +78,82 @@ def read_png(path):
     return torch.frombuffer(pixels, dtype=torch.uint8).view(height, width, 3).permute(2, 0, 1).float() / 255
 
 
-def prepared(picture):
+def prepared(picture, side=MINI.side):
     import classify_oracle
+    from torch import nn
 
-    return (picture[None] - classify_oracle.MEAN) / classify_oracle.DEVIATION
+    normalised = (picture[None] - classify_oracle.MEAN) / classify_oracle.DEVIATION
+    if picture.shape[1:] == (side, side):
+        return normalised
+    return nn.functional.interpolate(normalised, size=(side, side), mode="bilinear", align_corners=False)
 
 
-def make_model(state):
-    """ResNeXt of one bottleneck a stage, pyramid of P3 to P5, heads two deep; modules are named as in `state`."""
+def pictures_of(scenes):
+    """The files of an evaluation set, and the width and height that all of its pictures have."""
+    images = json.loads((CACHE / scenes / "eval.json").read_text())["images"]
+    return [CACHE / scenes / "eval" / image["file_name"] for image in images], (images[0]["width"], images[0]["height"])
+
+
+def decoded_picture(path):
+    """read_png(), which takes seconds for a large picture, done once: its pixels lie in build/peer-pictures then."""
+    import torch
+
+    kept_file = ROOT / "build" / "peer-pictures" / path.parts[-3] / (path.stem + ".bytes")
+    if not kept_file.exists():
+        kept_file.parent.mkdir(parents=True, exist_ok=True)
+        picture = (read_png(path) * 255).round().to(torch.uint8)
+        part = kept_file.with_suffix(f".{os.getpid()}")
+        torch.save(picture, part)
+        part.rename(kept_file)
+    return torch.load(kept_file, weights_only=True).float() / 255
+
+
+def golden_weights(path):
+    """The model's tensors as a golden file describes them, the detections' bias shifted as it says."""
+    import torch
+
+    case = json.loads(Path(path).read_text())["case"]
+    mask = (1 << 64) - 1
+
+    def signed(value):
+        return (value & mask) - ((value & mask) >> 63 << 64)
+
+    def shifted(z, bits):
+        return (z >> bits) & ((1 << (64 - bits)) - 1)
+
+    state = {}
+    for tensor in case["tensors"]:
+        key = 0xCBF29CE484222325
+        for byte in tensor["name"].encode():
+            key = ((key ^ byte) * 0x100000001B3) & mask
+        z = torch.arange(1, math.prod(tensor["shape"]) + 1) * signed(0x9E3779B97F4A7C15) + signed(key ^ case["seed"])
+        z = (z ^ shifted(z, 30)) * signed(0xBF58476D1CE4E5B9)
+        z = (z ^ shifted(z, 27)) * signed(0x94D049BB133111EB)
+        u = shifted(z ^ shifted(z, 31), 40).double() / 2.0**23 - 1.0
+        state[tensor["name"]] = (tensor["center"] + tensor["bound"] * u).float().view(tensor["shape"])
+    state["head.classification_head.cls_logits.bias"] += case["detection_bias_shift"]
+    return state
+
+
+def folded(model):
+    """The model with its norms within the convolutions before them."""
+    from torch import nn
+
+    for module in model.modules():
+        children = list(module.named_children())
+        for (_, convolution), (name, norm) in zip(children, children[1:]):
+            if not isinstance(convolution, nn.Conv2d) or not hasattr(norm, "running_var"):
+                continue
+            scale = norm.weight.double() * (norm.running_var.double() + 1e-5).rsqrt()
+            shift = norm.bias.double() - norm.running_mean.double() * scale
+            convolution.weight.data = (convolution.weight.double() * scale.view(-1, 1, 1, 1)).float()
+            convolution.bias = nn.Parameter(shift.float())
+            setattr(module, name, nn.Identity())
+    return model
+
+
+def make_model(state, wanted=MINI):
+    """ResNeXt, pyramid from P3 on, heads; modules are named as in `state`, the reference's."""
     import torch
     from torch import nn
 
@@ -85,25 +172,28 @@ def make_model(state):
         def __init__(self, entering, width, leaving, stride):
             super().__init__()
             self.conv1, self.bn1 = nn.Conv2d(entering, width, 1, bias=False), Norm(width)
-            self.conv2 = nn.Conv2d(width, width, 3, stride, 1, groups=GROUPS, bias=False)
+            self.conv2 = nn.Conv2d(width, width, 3, stride, 1, groups=wanted.groups, bias=False)
             self.bn2 = Norm(width)
             self.conv3, self.bn3 = nn.Conv2d(width, leaving, 1, bias=False), Norm(leaving)
-            self.downsample = nn.Sequential(nn.Conv2d(entering, leaving, 1, stride, bias=False), Norm(leaving))
+            self.downsample = None
+            if stride > 1 or entering != leaving:
+                self.downsample = nn.Sequential(nn.Conv2d(entering, leaving, 1, stride, bias=False), Norm(leaving))
 
         def forward(self, maps):
             out = self.bn1(self.conv1(maps)).relu()
             out = self.bn2(self.conv2(out)).relu()
-            return (self.bn3(self.conv3(out)) + self.downsample(maps)).relu()
+            return (self.bn3(self.conv3(out)) + (self.downsample(maps) if self.downsample else maps)).relu()
 
     class Body(nn.Module):
         def __init__(self):
             super().__init__()
-            self.conv1, self.bn1 = nn.Conv2d(3, STEM, 7, 2, 3, bias=False), Norm(STEM)
-            entering = STEM
-            for i in range(4):
-                width, leaving = 4 * GROUPS << i, 4 * STEM << i
-                stage = nn.Sequential(Bottleneck(entering, width, leaving, 1 if i == 0 else 2))
-                setattr(self, f"layer{i + 1}", stage)
+            self.conv1, self.bn1 = nn.Conv2d(3, wanted.stem, 7, 2, 3, bias=False), Norm(wanted.stem)
+            entering = wanted.stem
+            for i, count in enumerate(wanted.blocks):
+                width, leaving = 4 * wanted.groups << i, 4 * wanted.stem << i
+                stage = [Bottleneck(entering, width, leaving, 1 if i == 0 else 2)]
+                stage += [Bottleneck(leaving, width, leaving, 1) for _ in range(count - 1)]
+                setattr(self, f"layer{i + 1}", nn.Sequential(*stage))
                 entering = leaving
 
         def forward(self, pictures):
@@ -117,8 +207,11 @@ def make_model(state):
     class Pyramid(nn.Module):
         def __init__(self):
             super().__init__()
-            self.inner_blocks = nn.ModuleList(nn.Conv2d(4 * STEM << i, PYRAMID, 1) for i in (1, 2, 3))
-            self.layer_blocks = nn.ModuleList(nn.Conv2d(PYRAMID, PYRAMID, 3, 1, 1) for _ in range(3))
+            channels = wanted.pyramid
+            self.inner_blocks = nn.ModuleList(nn.Conv2d(4 * wanted.stem << i, channels, 1) for i in (1, 2, 3))
+            self.layer_blocks = nn.ModuleList(nn.Conv2d(channels, channels, 3, 1, 1) for _ in range(3))
+            self.extra_blocks = nn.ModuleDict({f"p{i + 3}": nn.Conv2d(channels, channels, 3, 2, 1)
+                                               for i in range(3, wanted.levels)})
 
         def forward(self, stages):
             inner, levels = None, []
@@ -126,15 +219,18 @@ def make_model(state):
                 own = lateral(stage)
                 inner = own if inner is None else own + nn.functional.interpolate(inner, own.shape[2:], mode="nearest")
                 levels.insert(0, outer(inner))
+            for i, extra in enumerate(self.extra_blocks.values()):
+                levels.append(extra(levels[-1].relu() if i else levels[-1]))
             return levels
 
     class Head(nn.Module):
         def __init__(self, name, columns):
             super().__init__()
-            towers = [m for _ in range(DEPTH) for m in (nn.Conv2d(PYRAMID, PYRAMID, 3, 1, 1), nn.ReLU())]
+            channels = wanted.pyramid
+            towers = [m for _ in range(wanted.depth) for m in (nn.Conv2d(channels, channels, 3, 1, 1), nn.ReLU())]
             self.conv, self.columns = nn.Sequential(*towers), columns
             self.last = name
-            setattr(self, name, nn.Conv2d(PYRAMID, ANCHORS * columns, 3, 1, 1))
+            setattr(self, name, nn.Conv2d(channels, ANCHORS * columns, 3, 1, 1))
 
         def forward(self, levels):
             """(N, anchors of the level, columns) each."""
@@ -145,44 +241,46 @@ def make_model(state):
         def __init__(self):
             super().__init__()
             self.backbone = nn.ModuleDict({"body": Body(), "fpn": Pyramid()})
-            self.head = nn.ModuleDict({"classification_head": Head("cls_logits", CLASSES),
+            self.head = nn.ModuleDict({"classification_head": Head("cls_logits", wanted.classes),
                                        "regression_head": Head("bbox_reg", 4)})
 
         def forward(self, pictures):
-            """Scores and box codes of each level."""
+            """(N, anchors of all levels, classes + 4): scores, then the box's code."""
             levels = self.backbone["fpn"](self.backbone["body"](pictures))
-            logits = self.head["classification_head"](levels)
-            return [x.sigmoid() for x in logits], self.head["regression_head"](levels)
+            scores = torch.cat(self.head["classification_head"](levels), 1).sigmoid()
+            return torch.cat((scores, torch.cat(self.head["regression_head"](levels), 1)), 2)
 
     model = Detector()
     model.load_state_dict(state)
     return model.eval()
 
 
-def level_anchors():
+def level_anchors(wanted=MINI):
     import torch
 
-    levels = []
+    levels, extent = [], wanted.side
     for i in range(3):
-        size = SMALLEST << i
-        sizes = [float(math.trunc(size * 2 ** (k / 3))) for k in range(3)]
+        extent = (extent + 1) // 2
+    for i in range(wanted.levels):
+        size = wanted.smallest << i
+        sizes = torch.tensor([float(math.trunc(size * 2 ** (k / 3))) for k in range(3)])
         tall = torch.tensor([0.5, 1.0, 2.0]).sqrt()
-        widths, heights = torch.outer(1 / tall, torch.tensor(sizes)), torch.outer(tall, torch.tensor(sizes))
+        widths, heights = torch.outer(1 / tall, sizes), torch.outer(tall, sizes)
         base = (torch.stack((-widths, -heights, widths, heights), 2).view(-1, 4) / 2).round()
-        places = torch.arange(SIDE >> (i + 3)) * float(8 << i)
+        places = torch.arange(extent) * float(wanted.side // extent)
         y, x = torch.meshgrid(places, places, indexing="ij")
-        centres = torch.stack((x, y, x, y), 2).view(-1, 1, 4)
-        levels.append((centres + base).view(-1, 4))
+        levels.append((torch.stack((x, y, x, y), 2).view(-1, 1, 4) + base).view(-1, 4))
+        extent = (extent + 1) // 2
     return levels
 
 
-def decoded(codes, anchors):
+def decoded(codes, anchors, side):
     import torch
 
     size = anchors[:, 2:] - anchors[:, :2]
     centre = codes[:, :2] * size + anchors[:, :2] + 0.5 * size
     half = 0.5 * codes[:, 2:].clamp(max=math.log(1000 / 16)).exp() * size
-    return torch.cat((centre - half, centre + half), 1).clamp(0, SIDE)
+    return torch.cat((centre - half, centre + half), 1).clamp(0, side)
 
 
 def kept(boxes, scores):
@@ -190,33 +288,39 @@ def kept(boxes, scores):
     import torch
 
     order = scores.argsort(descending=True, stable=True)
-    boxes = boxes[order]
-    area = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
-    meeting = (torch.minimum(boxes[:, None, 2:], boxes[:, 2:]) - torch.maximum(boxes[:, None, :2], boxes[:, :2])).clamp(0)
-    shared = meeting.prod(2)
-    over = shared / (area[:, None] + area - shared) > OVERLAP
-    alive = torch.ones(len(order), dtype=torch.bool)
+    left, top, right, bottom = boxes[order].unbind(1)
+    area = (right - left) * (bottom - top)
+    alive, best = torch.ones(len(order), dtype=torch.bool), []
     for i in range(len(order)):
-        if alive[i]:
-            alive[i + 1:] &= ~over[i, i + 1:]
-    return order[alive]
+        if not alive[i]:
+            continue
+        best.append(i)
+        if len(best) == MOST:
+            break
+        rest = slice(i + 1, None)
+        shared = ((torch.minimum(right[i], right[rest]) - torch.maximum(left[i], left[rest])).clamp(0) *
+                  (torch.minimum(bottom[i], bottom[rest]) - torch.maximum(top[i], top[rest])).clamp(0))
+        alive[rest] &= shared / (area[i] + area[rest] - shared) <= OVERLAP
+    return order[torch.tensor(best, dtype=torch.long)]
 
 
-def found(scores, codes, anchors):
-    """(detections, NUMBERS) of one picture: x1, y1, x2, y2, score, label."""
+def found(outputs, anchors, wanted=MINI):
+    """(detections, NUMBERS) of one picture, from (anchors, classes + 4): x1, y1, x2, y2, score, label."""
     import torch
 
     rows = []
-    for level_scores, level_codes, level in zip(scores, codes, anchors):
-        flat = level_scores.flatten()
-        best, places = flat.where(flat > THRESHOLD, 0).topk(min(CANDIDATES, int((flat > THRESHOLD).sum())))
-        where = places // CLASSES
-        boxes = decoded(level_codes[where], level[where])
-        rows.append(torch.cat((boxes, best[:, None], (places % CLASSES)[:, None].float()), 1))
+    for level, output in zip(anchors, outputs.split([len(a) for a in anchors])):
+        flat = output[:, :wanted.classes].flatten()
+        above = (flat > THRESHOLD).nonzero()[:, 0]
+        best, chosen = flat[above].topk(min(CANDIDATES, len(above)))
+        places = above[chosen]
+        where = places // wanted.classes
+        boxes = decoded(output[where, wanted.classes:], level[where], wanted.side)
+        rows.append(torch.cat((boxes, best[:, None], (places % wanted.classes)[:, None].float()), 1))
     rows = torch.cat(rows)
     # Classes do not meet: each is moved to a place of its own.
     apart = rows[:, :4] + rows[:, 5:] * (rows[:, :4].max() + 1 if len(rows) else 0)
-    return rows[kept(apart, rows[:, 4])][:MOST]
+    return rows[kept(apart, rows[:, 4])]
 
 
 def annotations():
@@ -235,8 +339,8 @@ def write_golden(file):
     pictures = []
     for image in annotations()["images"]:
         with torch.inference_mode():
-            scores, codes = model(prepared(read_png(SCENES / "eval" / image["file_name"])))
-            rows = found([x[0] for x in scores], [x[0] for x in codes], anchors)
+            outputs = model(prepared(read_png(SCENES / "eval" / image["file_name"])))
+            rows = found(outputs[0], anchors)
         first = [[round(x, 6) for x in row] for row in rows[:10].double().tolist()]
         pictures.append({"count": len(rows), "score_sum": round(rows[:, 4].double().sum().item(), 6), "first": first})
     golden = {"format": "detect-golden/1", "made_by": "tests/oracle/detect_oracle.py", "pictures": pictures}

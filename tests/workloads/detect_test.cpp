@@ -120,6 +120,24 @@ TEST_CASE("an answer holds what was found, and nothing else is taken for one", "
   CHECK_THROWS_WITH(from_row(at::zeros({7})), Catch::Contains("detections"));
 }
 
+TEST_CASE("detect-full is MLPerf's model", "[detect][long]") {
+  const TemporaryFolder folder;
+  const std::string kernels = GENERATE("reference", "custom");
+  const Outcome outcome = run_task("detect-full", folder.path(), {"--kernels", kernels});
+  INFO(outcome.err);
+  REQUIRE(outcome.code == 0);
+  const json result = read_json(only_file(folder.path(), ".json"));
+  CHECK(result.at("/quality/metric"_json_pointer) == "golden-parity");
+  CHECK(result.at("/quality/value"_json_pointer) <= 1.0);
+  CHECK(result.at("/quality/checks"_json_pointer).size() > 50);
+  CHECK(result.at("/cost/forward_flops"_json_pointer) == Approx(402e9).epsilon(0.01));
+  // Non-maximum suppression has something to do: the answers' mean is far from that of zeros.
+  for (const json& metric : result.at("metrics")) {
+    if (metric.at("tag") == "loss.answer")
+      CHECK(metric.at("/summary/median/center"_json_pointer) > 10);
+  }
+}
+
 TEST_CASE("detect reaches the frozen mAP in fp32, and its target in bf16", "[detect][long]") {
   const TemporaryFolder folder;
   const std::string precision = GENERATE("fp32", "bf16");

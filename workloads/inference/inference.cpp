@@ -53,6 +53,7 @@ StepStats Inference::step() {
 
 Quality Inference::evaluate() {
   const c10::InferenceMode no_gradients;
+  if (!judges_answers()) return score({});
   std::vector<at::Tensor> answers;
   for (std::int64_t first = 0; first < samples(); first += kEvaluationBatch) {
     context().interrupted();

@@ -27,6 +27,8 @@ class Inference : public TorchWorkload, public Steps, public Answers {
   virtual at::Tensor answer(const Samples& samples) = 0;
   /// From the answers to all samples, in order.
   virtual Quality score(const at::Tensor& answers) const = 0;
+  /// Whether that hangs on the answers; where not, score() takes any.
+  virtual bool judges_answers() const { return true; }
 
  private:
   bool keeps_weights() const final { return true; }

@@ -245,6 +245,14 @@ void check_detections(Report& report, const std::string& name, const GoldenDetec
              static_cast<double>(missing), tolerances.missing_detections);
 }
 
+void check_all_detections(Report& report, const GoldenCase& golden,
+                          const std::vector<Detections>& found, const Tolerances& tolerances) {
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    check_detections(report, "detections[" + std::to_string(i) + "]", golden.detections[i],
+                     found[i], tolerances);
+  }
+}
+
 Tolerances tolerances_for(const std::string& precision) {
   if (precision == "fp32") return {};
   if (precision == "bf16") return kBf16;
@@ -271,10 +279,26 @@ std::vector<Check> compare_golden(const GoldenCase& golden, const GoldenRun& run
                         tolerances.loss_after_adam);
   report.relative_error("after_one_adam_step.box_loss", golden.box_loss_after_adam,
                         run.box_loss_after_adam, tolerances.loss_after_adam);
-  for (std::size_t i = 0; i < run.detections.size(); ++i) {
-    check_detections(report, "detections[" + std::to_string(i) + "]", golden.detections[i],
-                     run.detections[i], tolerances);
-  }
+  check_all_detections(report, golden, run.detections, tolerances);
+  return report.take();
+}
+
+std::vector<Check> verify_golden_answers(const std::filesystem::path& path,
+                                         const KernelSet& kernels, const std::string& precision) {
+  const Tolerances tolerances = tolerances_for(precision);
+  const GoldenCase golden = read_golden_file(path);
+  RetinaNet model({.num_classes = golden.num_classes,
+                   .height = golden.height,
+                   .width = golden.width,
+                   .bf16 = precision == "bf16",
+                   .kernels = kernels});
+  fill_by_golden(golden, model.parameters());
+  const GoldenRun run = answer_golden(golden, model);
+  Report report;
+  check_output(report, "cls_logits", golden.logits, run.logits, tolerances);
+  check_output(report, "bbox_regression", golden.codes, run.codes, tolerances);
+  check_anchors(report, golden, run.anchors);
+  check_all_detections(report, golden, run.detections, tolerances);
   return report.take();
 }
 

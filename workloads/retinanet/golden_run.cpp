@@ -31,26 +31,6 @@ at::Tensor filled(const std::string& name, std::uint64_t seed, double center, do
   return tensor;
 }
 
-void fill_parameters(const GoldenCase& golden, ParameterStore& parameters) {
-  std::size_t known = 0;
-  for (const GoldenTensor& tensor : golden.tensors) {
-    const Parameter* parameter = parameters.find(tensor.name);
-    if (parameter == nullptr) {
-      throw Error("golden tensor " + printable(tensor.name), "the model has no such parameter");
-    }
-    if (parameter->tensor.sizes() != at::IntArrayRef(tensor.shape)) {
-      throw Error("golden tensor " + printable(tensor.name), "has another shape in the model");
-    }
-    parameters.set(tensor.name,
-                   filled(tensor.name, golden.seed, tensor.center, tensor.bound, tensor.shape));
-    ++known;
-  }
-  if (known != parameters.all().size()) {
-    throw Error("golden file", "gives " + std::to_string(known) + " tensors for the model's " +
-                                   std::to_string(parameters.all().size()));
-  }
-}
-
 std::vector<at::Tensor> make_images(const GoldenCase& golden) {
   std::vector<at::Tensor> images;
   for (const GoldenImage& image : golden.images) {
@@ -74,7 +54,7 @@ std::vector<Target> make_targets(const GoldenCase& golden) {
 std::vector<Detections> detect_with_shift(RetinaNet& model, const std::vector<at::Tensor>& images,
                                           double shift) {
   const at::NoGradGuard no_grad;
-  at::Tensor bias = model.parameters().get("head.classification_head.cls_logits.bias");
+  at::Tensor bias = detection_bias(model.parameters());
   const at::Tensor unchanged = bias.clone();
   bias.add_(shift);
   std::vector<Detections> detections = model.detect(images);
@@ -84,6 +64,43 @@ std::vector<Detections> detect_with_shift(RetinaNet& model, const std::vector<at
 
 }  // namespace
 
+void fill_by_golden(const GoldenCase& golden, ParameterStore& parameters) {
+  std::size_t known = 0;
+  for (const GoldenTensor& tensor : golden.tensors) {
+    const Parameter* parameter = parameters.find(tensor.name);
+    if (parameter == nullptr) {
+      throw Error("golden tensor " + printable(tensor.name), "the model has no such parameter");
+    }
+    if (parameter->tensor.sizes() != at::IntArrayRef(tensor.shape)) {
+      throw Error("golden tensor " + printable(tensor.name), "has another shape in the model");
+    }
+    parameters.set(tensor.name,
+                   filled(tensor.name, golden.seed, tensor.center, tensor.bound, tensor.shape));
+    ++known;
+  }
+  if (known != parameters.all().size()) {
+    throw Error("golden file", "gives " + std::to_string(known) + " tensors for the model's " +
+                                   std::to_string(parameters.all().size()));
+  }
+}
+
+at::Tensor detection_bias(const ParameterStore& parameters) {
+  return parameters.get("head.classification_head.cls_logits.bias");
+}
+
+GoldenRun answer_golden(const GoldenCase& golden, RetinaNet& model) {
+  const at::NoGradGuard no_grad;
+  const std::vector<at::Tensor> images = make_images(golden);
+  const HeadOutputs outputs =
+      model.forward(transform(images, {}, golden.height, golden.width).images);
+  GoldenRun run;
+  run.anchors = model.anchors();
+  run.logits = kernels::flatten_levels(outputs.logits, golden.num_classes);
+  run.codes = kernels::flatten_levels(outputs.codes, 4);
+  run.detections = detect_with_shift(model, images, golden.detection_bias_shift);
+  return run;
+}
+
 GoldenRun run_golden(const GoldenCase& golden, const KernelSet& kernels, bool bf16) {
   RetinaNet model({.num_classes = golden.num_classes,
                    .height = golden.height,
@@ -91,7 +108,7 @@ GoldenRun run_golden(const GoldenCase& golden, const KernelSet& kernels, bool bf
                    .bf16 = bf16,
                    .kernels = kernels});
   kernels::AdamFn* adam = kernels::optimizer_operator().select(kernels);
-  fill_parameters(golden, model.parameters());
+  fill_by_golden(golden, model.parameters());
   const std::vector<at::Tensor> images = make_images(golden);
   const Batch batch = transform(images, make_targets(golden), golden.height, golden.width);
 

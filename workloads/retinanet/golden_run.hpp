@@ -31,4 +31,14 @@ struct GoldenRun {
 /// the case's tensors are not this model's.
 GoldenRun run_golden(const GoldenCase& golden, const KernelSet& kernels, bool bf16);
 
+/// Of that what inference has: logits, codes, anchors and detections. `model` has the case's
+/// classes and size, and its values.
+GoldenRun answer_golden(const GoldenCase& golden, RetinaNet& model);
+
+/// Gives the model the values of the case's tensors. Throws Error when they are not this model's.
+void fill_by_golden(const GoldenCase& golden, ParameterStore& parameters);
+
+/// The bias that the case's detections are shifted by; adding to it shifts them.
+at::Tensor detection_bias(const ParameterStore& parameters);
+
 }  // namespace harness::workloads

@@ -157,33 +157,26 @@ std::vector<Detections> RetinaNet::detect_batch(const Batch& batch) const {
     codes.push_back(kernels::flatten_level(outputs.codes[level], 4));
   }
   const auto count = static_cast<int64_t>(batch.original_sizes.size());
-  std::vector<Detections> detections(batch.original_sizes.size());
-  // A few images at a time, as many as threads can choose from at once. Their scores come from all
-  // threads before: cutting a map in other pieces would move last bits.
-  const int64_t together = at::get_num_threads();
-  for (int64_t first = 0; first < count; first += together) {
-    const int64_t last = std::min(count, first + together);
-    std::vector<std::vector<at::Tensor>> image_scores;
-    std::vector<std::vector<at::Tensor>> image_codes;
-    for (int64_t i = first; i < last; ++i) {
-      image_scores.emplace_back();
-      image_codes.emplace_back();
-      for (size_t level = 0; level < logits.size(); ++level) {
-        // In bf16 a box of 500 pixels would be known to 2 pixels only: decode in float32.
-        image_scores.back().push_back(logits[level][i].to(at::kFloat).sigmoid());
-        image_codes.back().push_back(codes[level][i].to(at::kFloat));
-      }
+  std::vector<std::vector<std::vector<Candidate>>> candidates(batch.original_sizes.size());
+  for (int64_t i = 0; i < count; ++i) {
+    for (const at::Tensor& level : logits) {
+      candidates[static_cast<size_t>(i)].push_back(level_candidates(level[i].to(at::kFloat)));
     }
-    at::parallel_for(first, last, 1, [&](int64_t begin, int64_t end) {
-      const at::NoGradGuard no_grad_here;  // one a thread
-      for (int64_t i = begin; i < end; ++i) {
-        const auto place = static_cast<size_t>(i - first);
-        Detections& found = detections[static_cast<size_t>(i)];
-        found = select_detections(image_scores[place], image_codes[place], level_anchors_, size);
-        found.boxes = resize_boxes(found.boxes, size, batch.original_sizes[static_cast<size_t>(i)]);
-      }
-    });
   }
+  std::vector<Detections> detections(batch.original_sizes.size());
+  at::parallel_for(0, count, 1, [&](int64_t begin, int64_t end) {
+    const at::NoGradGuard no_grad_here;  // one a thread
+    for (int64_t i = begin; i < end; ++i) {
+      const auto place = static_cast<size_t>(i);
+      std::vector<at::Tensor> image_codes;
+      // In bf16 a box of 500 pixels would be known to 2 pixels only: decode in float32.
+      for (const at::Tensor& level : codes) image_codes.push_back(level[i].to(at::kFloat));
+      Detections& found = detections[place];
+      found = select_detections(candidates[place], config_.num_classes, image_codes, level_anchors_,
+                                size);
+      found.boxes = resize_boxes(found.boxes, size, batch.original_sizes[place]);
+    }
+  });
   return detections;
 }
 

@@ -3,6 +3,7 @@
 #include <ATen/TensorIndexing.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -79,24 +80,39 @@ at::Tensor batched_nms(const at::Tensor& boxes, const at::Tensor& scores, const 
   return kept.index({order});
 }
 
-Detections select_detections(const std::vector<at::Tensor>& level_scores,
-                             const std::vector<at::Tensor>& codes,
+std::vector<Candidate> level_candidates(const at::Tensor& logits) {
+  // A score's last bits may fall on either side of the threshold: they are looked at when it is
+  // known.
+  static const auto limit =
+      static_cast<float>(std::log(kScoreThreshold / (1 - kScoreThreshold)) - 1e-3);
+  const at::Tensor rows = logits.contiguous();
+  return best_candidates(rows.const_data_ptr<float>(), rows.numel(), limit, kCandidatesPerLevel);
+}
+
+Detections select_detections(const std::vector<std::vector<Candidate>>& candidates,
+                             std::int64_t classes, const std::vector<at::Tensor>& codes,
                              const std::vector<at::Tensor>& anchors, MapSize size) {
   std::vector<at::Tensor> boxes;
   std::vector<at::Tensor> scores;
   std::vector<at::Tensor> labels;
-  for (size_t level = 0; level < level_scores.size(); ++level) {
-    const int64_t classes = level_scores[level].size(1);
-    const at::Tensor all_scores = level_scores[level].flatten();
-    const at::Tensor above = all_scores > kScoreThreshold;
-    const at::Tensor candidates = at::where(above).at(0);
-    const int64_t count = std::min(kCandidatesPerLevel, candidates.size(0));
-    const auto [best, order] = all_scores.index({above}).topk(count);
-    const at::Tensor chosen = candidates.index({order});
+  for (size_t level = 0; level < candidates.size(); ++level) {
+    const auto count = static_cast<std::int64_t>(candidates[level].size());
+    at::Tensor logits = at::empty({count}, at::kFloat);
+    at::Tensor places = at::empty({count}, at::kLong);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const Candidate& candidate = candidates[level][static_cast<size_t>(i)];
+      logits.mutable_data_ptr<float>()[i] = candidate.logit;
+      places.mutable_data_ptr<std::int64_t>()[i] = candidate.place;
+    }
+    const at::Tensor level_scores = logits.sigmoid();
+    // The best come first.
+    const std::int64_t above = (level_scores > kScoreThreshold).sum().item<std::int64_t>();
+    const at::Tensor chosen = places.slice(0, 0, above);
     const at::Tensor rows = at::div(chosen, classes, "floor");
-    boxes.push_back(clip(
-        kernels::decode_boxes(codes[level].index({rows}), anchors[level].index({rows})), size));
-    scores.push_back(best);
+    boxes.push_back(clip(kernels::decode_boxes(codes[level].index_select(0, rows),
+                                               anchors[level].index_select(0, rows)),
+                         size));
+    scores.push_back(level_scores.slice(0, 0, above));
     labels.push_back(at::remainder(chosen, classes));
   }
   const at::Tensor all_boxes = at::cat(boxes);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "workloads/retinanet/architecture.hpp"
+#include "workloads/retinanet/candidates.hpp"
 
 namespace harness::workloads {
 
@@ -30,11 +31,14 @@ at::Tensor nms(const at::Tensor& boxes, const at::Tensor& scores, double thresho
 at::Tensor batched_nms(const at::Tensor& boxes, const at::Tensor& scores, const at::Tensor& labels,
                        double threshold);
 
-/// Per level scores (anchors, classes), codes (anchors, 4), anchors (anchors, 4), all float32:
-/// scores above the threshold, the best 1000 of each level, decoded, clipped to `size`, NMS, the
-/// best 300.
-Detections select_detections(const std::vector<at::Tensor>& level_scores,
-                             const std::vector<at::Tensor>& codes,
+/// Of a level's logits (anchors, classes), float32: those whose score may be above the threshold,
+/// the best 1000 of them. By all threads.
+std::vector<Candidate> level_candidates(const at::Tensor& logits);
+
+/// Per level its candidates, codes (anchors, 4) and anchors (anchors, 4), float32: scores above the
+/// threshold, decoded, clipped to `size`, NMS, the best 300.
+Detections select_detections(const std::vector<std::vector<Candidate>>& candidates,
+                             std::int64_t classes, const std::vector<at::Tensor>& codes,
                              const std::vector<at::Tensor>& anchors, MapSize size);
 
 }  // namespace harness::workloads
