@@ -128,7 +128,7 @@ class Detect(Pictures):
         return classify_oracle.read_safetensors(detect_oracle.WEIGHTS)
 
     def load(self, samples):
-        return [(detect_oracle.prepared(detect_oracle.decoded_picture(self.files[i]), self.architecture.side),)
+        return [(detect_oracle.prepared(detect_oracle.read_png(self.files[i]), self.architecture.side),)
                 for i in samples]
 
     def finish(self, outputs):

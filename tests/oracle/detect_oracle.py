@@ -11,13 +11,14 @@ detections in it, and all twelve numbers are held against the result's to 1e-9. 
 tests/oracle/coco_map_oracle.py says.
 """
 import argparse
+import ctypes
+import ctypes.util
 import dataclasses
 import json
 import math
 import os
 import struct
 import sys
-import zlib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,35 +48,29 @@ MINI = Architecture(side=128, classes=10, stem=16, blocks=(1, 1, 1, 1), groups=8
                     smallest=24)
 
 
+class PngImage(ctypes.Structure):
+    """png_image of libpng's simplified interface."""
+
+    _fields_ = [("opaque", ctypes.c_void_p)] + [(name, ctypes.c_uint32) for name in (
+        "version", "width", "height", "format", "flags", "colormap_entries", "warning_or_error")] + [
+            ("message", ctypes.c_char * 64)]
+
+
 def read_png(path):
-    """(3, H, W) from 0 to 1 of an RGB picture of 8 bits, not interlaced."""
+    """(3, H, W) from 0 to 1."""
     import torch
 
-    content, at, packed = Path(path).read_bytes(), 8, b""
-    while at < len(content):
-        length, kind = struct.unpack(">I4s", content[at:at + 8])
-        chunk = content[at + 8:at + 8 + length]
-        if kind == b"IHDR":
-            width, height, depth, colours, _, _, interlaced = struct.unpack(">IIBBBBB", chunk)
-            if (depth, colours, interlaced) != (8, 2, 0):
-                raise SystemExit(f"{path}: is no RGB picture of 8 bits")
-        packed += chunk if kind == b"IDAT" else b""
-        at += 12 + length
-    lines, stride = zlib.decompress(packed), 3 * width
-    above, pixels = bytearray(stride), bytearray()
-    for row in range(height):
-        kind, *line = lines[row * (stride + 1):(row + 1) * (stride + 1)]
-        for i in range(stride):
-            left, up, corner = (line[i - 3] if i > 2 else 0), above[i], (above[i - 3] if i > 2 else 0)
-            if kind == 4:
-                by_left, by_up, by_corner = abs(up - corner), abs(left - corner), abs(left + up - 2 * corner)
-                near = left if by_left <= by_up and by_left <= by_corner else up if by_up <= by_corner else corner
-            else:
-                near = (0, left, up, (left + up) // 2)[kind]
-            line[i] = (line[i] + near) & 255
-        above = line
-        pixels += bytes(line)
-    return torch.frombuffer(pixels, dtype=torch.uint8).view(height, width, 3).permute(2, 0, 1).float() / 255
+    png = ctypes.CDLL(ctypes.util.find_library("png16") or "libpng16.so.16")
+    image = PngImage(version=1)
+    if not png.png_image_begin_read_from_file(ctypes.byref(image), str(path).encode()):
+        raise SystemExit(f"{path}: {image.message.decode()}")
+    image.format = 2  # red, green, blue, 8 bits each
+    pixels = bytearray(3 * image.width * image.height)
+    buffer = (ctypes.c_char * len(pixels)).from_buffer(pixels)
+    if not png.png_image_finish_read(ctypes.byref(image), None, buffer, 0, None):
+        raise SystemExit(f"{path}: {image.message.decode()}")
+    levels = torch.frombuffer(pixels, dtype=torch.uint8).view(image.height, image.width, 3)
+    return levels.permute(2, 0, 1).float() / 255
 
 
 def prepared(picture, side=MINI.side):
@@ -92,20 +87,6 @@ def pictures_of(scenes):
     """The files of an evaluation set, and the width and height that all of its pictures have."""
     images = json.loads((CACHE / scenes / "eval.json").read_text())["images"]
     return [CACHE / scenes / "eval" / image["file_name"] for image in images], (images[0]["width"], images[0]["height"])
-
-
-def decoded_picture(path):
-    """read_png(), which takes seconds for a large picture, done once: its pixels lie in build/peer-pictures then."""
-    import torch
-
-    kept_file = ROOT / "build" / "peer-pictures" / path.parts[-3] / (path.stem + ".bytes")
-    if not kept_file.exists():
-        kept_file.parent.mkdir(parents=True, exist_ok=True)
-        picture = (read_png(path) * 255).round().to(torch.uint8)
-        part = kept_file.with_suffix(f".{os.getpid()}")
-        torch.save(picture, part)
-        part.rename(kept_file)
-    return torch.load(kept_file, weights_only=True).float() / 255
 
 
 def golden_weights(path):
@@ -284,24 +265,30 @@ def decoded(codes, anchors, side):
 
 
 def kept(boxes, scores):
-    """Indices by falling score; what overlaps a better one by more than OVERLAP is dropped."""
+    """The first MOST indices by falling score of those that no better one kept overlaps by more than OVERLAP.
+
+    In parts, each as one matrix: who is dropped hangs on better ones alone, so what is known of them settles from the
+    first to the last."""
     import torch
 
+    def overlaps(ours, theirs):
+        size = (torch.minimum(ours[:, None, 2:], theirs[:, 2:]) - torch.maximum(ours[:, None, :2], theirs[:, :2])).clamp(0)
+        area, others = ((x[:, 2:] - x[:, :2]).prod(1) for x in (ours, theirs))
+        shared = size.prod(2)
+        return (shared / (area[:, None] + others - shared) > OVERLAP).float()
+
     order = scores.argsort(descending=True, stable=True)
-    left, top, right, bottom = boxes[order].unbind(1)
-    area = (right - left) * (bottom - top)
-    alive, best = torch.ones(len(order), dtype=torch.bool), []
-    for i in range(len(order)):
-        if not alive[i]:
-            continue
-        best.append(i)
-        if len(best) == MOST:
+    best = order[:0]
+    for part in order.split(500):
+        part = part[overlaps(boxes[best], boxes[part]).sum(0) == 0]
+        over = overlaps(boxes[part], boxes[part]).triu(1)
+        alive, before = torch.ones(len(part)), None
+        while before is None or not torch.equal(alive, before):
+            alive, before = (alive @ over == 0).float(), alive
+        best = torch.cat((best, part[alive > 0]))
+        if len(best) >= MOST:
             break
-        rest = slice(i + 1, None)
-        shared = ((torch.minimum(right[i], right[rest]) - torch.maximum(left[i], left[rest])).clamp(0) *
-                  (torch.minimum(bottom[i], bottom[rest]) - torch.maximum(top[i], top[rest])).clamp(0))
-        alive[rest] &= shared / (area[i] + area[rest] - shared) <= OVERLAP
-    return order[torch.tensor(best, dtype=torch.long)]
+    return best[:MOST]
 
 
 def found(outputs, anchors, wanted=MINI):
