@@ -44,7 +44,6 @@ TASKS = ("classify", "detect", "detect-full", "embed", "sentiment")
 WHEEL_ALONE = ("eager", "compile")
 FRAMEWORKS = (*WHEEL_ALONE, "openvino", "onnxruntime")
 PRECISIONS = ("fp32", "bf16")
-LEAST_CHECKED = 16  # samples
 
 
 class Peer:
@@ -79,7 +78,7 @@ class Peer:
         return self.torch.cat(parts)
 
     def check(self, tolerance):
-        samples = self.order[:max(LEAST_CHECKED, self.batch)]
+        samples = self.order[:max(self.task.checked, self.batch)]
         with self.torch.inference_mode():
             wanted = self.task.reference(samples)
             error = self.task.error(self.answers(samples), wanted)

@@ -53,6 +53,7 @@ class WithHead(nn.Module):
 
 class Task:
     dynamic_axes = None
+    checked = 16  # samples, at least, before the first step
 
     def length(self, sample):
         return 0
@@ -159,6 +160,7 @@ class DetectFull(Detect):
     """MLPerf's RetinaNet with the golden weights."""
 
     architecture, scenes = detect_oracle.FULL, "1-full"
+    checked = 2
 
     def weights(self):
         return detect_oracle.golden_weights(ROOT / "tests/golden/retinanet_a.json")
