@@ -27,7 +27,7 @@ std::string own_folder() {
 
 /// What assets.json says of `file`, which is there.
 nlohmann::json asset_there(const std::string& file, const fs::path& home) {
-  const nlohmann::json asset =
+  nlohmann::json asset =
       read_json_file(home / "workloads" / "inference" / "assets.json").at(file);
   std::error_code none;
   const std::string own = own_folder();
@@ -59,7 +59,7 @@ void require_assets(const std::vector<std::string>& files, const fs::path& home)
 
 fs::path find_asset(const std::string& file, const fs::path& home) {
   const nlohmann::json asset = asset_there(file, home);
-  const fs::path path = assets_folder(home) / file;
+  fs::path path = assets_folder(home) / file;
   const std::string found = sha256_of_file(path);
   const std::string expected = asset.at("sha256");
   if (found != expected) {
