@@ -27,8 +27,7 @@ std::string own_folder() {
 
 /// What assets.json says of `file`, which is there.
 nlohmann::json asset_there(const std::string& file, const fs::path& home) {
-  nlohmann::json asset =
-      read_json_file(home / "workloads" / "inference" / "assets.json").at(file);
+  nlohmann::json asset = read_json_file(home / "workloads" / "inference" / "assets.json").at(file);
   std::error_code none;
   const std::string own = own_folder();
   if (!own.empty() && !fs::is_directory(own, none)) {
