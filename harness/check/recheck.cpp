@@ -86,11 +86,11 @@ Violations check_derived(const JudgedKind& kind, const ResultCommon& result, con
 Violations check_by_rules(const JudgedKind& kind, const ResultCommon& result, const json& document,
                           std::vector<std::string>& notes) {
   const bool valid = result.status.state == RunState::kValid;
-  // --rules names a file that may be anywhere; a file of ours has its own place.
+  // --rules and --task name a file that may be anywhere; a file of ours has its own place.
   if (result.rules.file != rules_file_of(result.rules.workload)) {
     notes.push_back(
         fmt::format("not judged by its rules: it was made under {} (SHA-256 {}), a file given "
-                    "with --rules",
+                    "with --rules or --task",
                     printable(result.rules.file, 60), result.rules.sha256.substr(0, 8)));
     if (!result.rules.mlperf_equivalent) return {};
     return {{"mlperf-equivalent", "/workload/mlperf_equivalent", "false", "true", ""}};

@@ -16,8 +16,9 @@ const std::vector<SettingScope> kOfRun = {SettingScope::kCommon, SettingScope::k
                                           SettingScope::kMeasurement, SettingScope::kRun};
 
 Options run_options() {
-  Options options("run", "Measures a workload under its rules. Writes a result file for each run.",
-                  "--workload NAME [OPTIONS] | --from RESULT [OPTIONS] | --resume DIR");
+  Options options(
+      "run", "Measures a workload under its rules. Writes a result file for each run.",
+      "--workload NAME [OPTIONS] | --task FILE [OPTIONS] | --from RESULT [OPTIONS] | --resume DIR");
   add_settings(options, kOfRun);
   options
       .add_number("pause", "seconds to cool down before each further run of the series", "S", 0,
@@ -127,7 +128,7 @@ void read_settings(const Options& options, const std::vector<std::string>& names
 }
 
 void require_workload(const Options& options, const RunRequest& request) {
-  if (request.text("rules").empty()) options.required("workload");
+  if (request.text("rules").empty() && request.text("task").empty()) options.required("workload");
 }
 
 std::optional<RunInvocation> parse_run_options(const Arguments& arguments) {

@@ -44,7 +44,11 @@ std::string own_rules(const std::string& workload) {
   return " --rules " + shell_word((home_folder() / "rules" / (workload + ".json")).string());
 }
 
-bool has_rules(const std::string& command) { return command.find("--rules") != std::string::npos; }
+/// A task has rules of its own.
+bool has_rules(const std::string& command) {
+  const auto has = [&](const char* option) { return command.find(option) != std::string::npos; };
+  return has("--rules") || has("--task");
+}
 
 /// Whole trainings behind the campaign in lockstep, whose report gets their rows.
 void add_convergence(const CampaignOptions& speed, const CampaignHooks& hooks, GateReport& report) {

@@ -195,6 +195,7 @@ class CountingRecorder : public StepRecorder {
 void refuse_if_too_large(const Workload& workload, const RunPlan& plan) {
   const double needed = workload.describe(plan.context).peak_bytes;
   const std::optional<double> available = memory_left();
+  if (plan.context.model) keep_to_memory_left();
   if (!available || needed <= *available) return;
   throw Error(fmt::format("--batch-size {}", plan.context.batch_size),
               fmt::format("needs about {} of memory, {} are available",

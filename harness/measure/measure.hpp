@@ -30,7 +30,8 @@ struct MeasureTask {
   std::optional<SetUpTrials> set_up{};  ///< that the plan's threads and batch size are by
 };
 
-/// Throws Error when this machine has less memory than the workload needs by its own estimate.
+/// Throws Error when this machine has less memory than the workload needs by its own estimate. What
+/// somebody's own model needs nobody knows before it runs: it gets what there is, and no more.
 void refuse_if_too_large(const Workload& workload, const RunPlan& plan);
 
 /// Measures and returns the result with its status; writes samples beside the result-to-be as

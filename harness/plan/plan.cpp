@@ -13,7 +13,9 @@
 #include "harness/plan/division.hpp"
 #include "harness/plan/extent.hpp"
 #include "harness/plan/settings.hpp"
+#include "harness/system/interrupt.hpp"
 #include "harness/workload/rules_file.hpp"
+#include "harness/workload/task_file.hpp"
 
 namespace harness {
 namespace {
@@ -94,14 +96,21 @@ std::uint32_t series_seed(std::uint32_t first, std::int64_t index) {
 
 Rules rules_for(const RunRequest& request, const std::filesystem::path& home) {
   const std::string file = request.text("rules");
+  const std::string task = request.text("task");
   const std::string workload = request.text("workload");
   // The registry knows the names that are nearest to a wrong one.
-  if (file.empty())
+  if (file.empty() && task.empty())
     return load_rules(home, WorkloadRegistry::instance().get(workload).info.name, scenario_infos());
-  Rules rules = load_rules_file(file, home, scenario_infos());
+  if (!file.empty() && !task.empty()) {
+    throw Error("--task " + printable(task), "a task is a file of rules itself",
+                "leave --rules out");
+  }
+  Rules rules = task.empty() ? load_rules_file(file, home, scenario_infos())
+                             : load_task_file(task, home, scenario_infos());
   if (workload.empty() || workload == rules.workload) return rules;
   throw Error("--workload " + printable(workload),
-              "the rules given with --rules are for '" + printable(rules.workload) + "'",
+              fmt::format("the rules given with --{} are for '{}'", task.empty() ? "rules" : "task",
+                          printable(rules.workload)),
               "leave --workload out");
 }
 
@@ -116,6 +125,7 @@ RunPlan make_plan(const RunRequest& request, const std::filesystem::path& home) 
   plan.requested["workload"] = rules.workload;
   plan.dry_run = request.settings.value("dry_run", false);
   plan.context.home = home;
+  plan.context.give_up = stop_at_once;
   choose_scenario(plan);
   plan.context.seeds = derive_seeds(choose_seed(request, plan.tier), plan.scenario->info().seeds);
   choose_settings(plan);

@@ -9,6 +9,7 @@
 #include "harness/base/named.hpp"
 #include "harness/base/number.hpp"
 #include "harness/base/text.hpp"
+#include "harness/plan/rules_settings.hpp"
 #include "harness/plan/scenario_settings.hpp"
 #include "harness/plan/tuning.hpp"
 #include "harness/result/setting.hpp"
@@ -80,10 +81,6 @@ int choose_threads(const json& asked, const std::vector<int>& cpus) {
 void elsewhere(RunPlan& /*plan*/, const Setting& /*what*/) {}
 json nothing(const Result& /*result*/) { return {}; }
 
-json as_asked(const Result& result, const char* name) {
-  return result.settings.requested.value(name, json());
-}
-
 // Whose queries are of one size, whatever a batch is.
 bool has_own_size(const std::string& scenario) {
   return scenario == "single-stream" || scenario == "multi-stream";
@@ -106,19 +103,8 @@ json set_again(const Result& result) {
   return list.empty() ? json() : list;
 }
 
+const RegisterSettings registered_of_rules(rules_settings());
 const RegisterSettings registered({
-    {.name = "workload",
-     .part = kExempt,  // the rules' hash stands for it
-     .summary = "what to measure; 'harness list' shows all",
-     .value_name = "NAME",
-     .choose = elsewhere,
-     .repeat = [](const Result& result) { return json(result.rules.workload); }},
-    {.name = "rules",
-     .part = kExempt,  // known by its hash
-     .summary = "run rules from this file in place of rules/NAME.json; it names its workload",
-     .value_name = "FILE",
-     .choose = elsewhere,
-     .repeat = [](const Result& result) { return as_asked(result, "rules"); }},
     {.name = "tier",
      .scope = kMeasurement,
      .summary = "length of the run, e.g. quick, standard, submission; 'harness list' shows all",

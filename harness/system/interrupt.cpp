@@ -7,6 +7,8 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <initializer_list>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -23,16 +25,18 @@ constexpr std::size_t kMostText = 5000;  // a path has 4096 bytes at most
 
 // A handler may come at any moment: it reads no text that is half written.
 std::atomic<const char*> words = "stopping as soon as possible";
+constexpr const char* kBehindKeys = "\nharness: ";  // the terminal shows ^C
+constexpr const char* kLeft = "; what was measured is in ";
 std::array<char, kMostText> samples_left_text{};
 std::atomic<bool> samples_left = false;
 static_assert(std::atomic<const char*>::is_always_lock_free &&
               std::atomic<bool>::is_always_lock_free);
 
 /// One line by one write, so that it stays whole beside what others write.
-void say(std::string_view what, std::string_view more) {
+void say(std::initializer_list<std::string_view> parts) {
   std::array<char, 2 * kMostText> line{};
   std::size_t size = 0;
-  for (const std::string_view part : {std::string_view("\nharness: "), what, more}) {
+  for (const std::string_view part : parts) {
     for (const char c : part) {
       if (size + 1 < line.size()) line[size++] = c;
     }
@@ -44,11 +48,11 @@ void say(std::string_view what, std::string_view more) {
 void on_signal(int /*signal*/) {
   // Only async-signal-safe calls here.
   if (requested != 0) {
-    if (samples_left) say("stopped at once; what was measured is in ", samples_left_text.data());
+    if (samples_left) say({kBehindKeys, "stopped at once", kLeft, samples_left_text.data()});
     ::_exit(static_cast<int>(ExitCode::kAborted));
   }
   requested = 1;
-  if (const char* now = words) say(now, "; once more to stop at once");
+  if (const char* now = words) say({kBehindKeys, now, "; once more to stop at once"});
 }
 
 }  // namespace
@@ -65,6 +69,16 @@ void install_interrupt_handlers() {
     // Whoever started us with a signal ignored (nohup, a shell's background job) wants it so.
     if (inherited.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);
   }
+}
+
+void stop_at_once(const std::string& what) {
+  const std::string line = "harness: " + what;
+  if (samples_left) {
+    say({line, kLeft, samples_left_text.data()});
+  } else {
+    say({line});
+  }
+  ::_exit(static_cast<int>(ExitCode::kAborted));
 }
 
 bool interrupt_requested() { return requested != 0; }

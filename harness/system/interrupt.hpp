@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 namespace harness {
 
@@ -28,8 +29,12 @@ class StopMessage {
   const char* before_;
 };
 
-/// The file of samples that the second signal names.
+/// The file of samples that the second signal, and stop_at_once(), name.
 void name_samples_left(const std::filesystem::path& samples);
+
+/// Says `what` in a line, and where the samples so far are, and ends the process as the second
+/// signal does. From any thread.
+[[noreturn]] void stop_at_once(const std::string& what);
 
 /// Lets the machine rest for so many seconds; throws Interrupted as soon as a stop is asked for.
 void cool_down(double seconds);

@@ -1,5 +1,11 @@
 #include "harness/system/memory_limit.hpp"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+
 #include "harness/system/cgroup.hpp"
 
 namespace harness {
@@ -28,6 +34,21 @@ AvailableMemory available_memory(const SystemRoot& root) {
 std::optional<double> memory_left() {
   const std::optional<long long> bytes = available_memory().bytes;
   return bytes ? std::optional(static_cast<double>(*bytes)) : std::nullopt;
+}
+
+void keep_to_memory_left() {
+  const std::optional<double> left = memory_left();
+  std::ifstream statm("/proc/self/statm");
+  double pages = 0;
+  constexpr int kDataField = 6;  // private and writable: what RLIMIT_DATA counts
+  for (int i = 0; i < kDataField && statm; ++i) statm >> pages;
+  rlimit limit{};
+  if (!left || !statm || ::getrlimit(RLIMIT_DATA, &limit) != 0) return;
+  const double bytes = *left + pages * static_cast<double>(::sysconf(_SC_PAGESIZE));
+  const auto wanted = static_cast<rlim_t>(bytes);
+  if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur <= wanted) return;
+  limit.rlim_cur = std::min(limit.rlim_max, wanted);
+  ::setrlimit(RLIMIT_DATA, &limit);
 }
 
 }  // namespace harness

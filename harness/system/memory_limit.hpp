@@ -20,4 +20,8 @@ AvailableMemory available_memory(const SystemRoot& root = SystemRoot());
 /// The bytes alone, of this machine.
 std::optional<double> memory_left();
 
+/// From here on this process gets no more than is left now: what asks for more fails, where the
+/// system would have ended this process, or another one. Does nothing where that is not known.
+void keep_to_memory_left();
+
 }  // namespace harness

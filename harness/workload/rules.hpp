@@ -13,6 +13,7 @@
 #include "harness/base/metric.hpp"
 #include "harness/result/result.hpp"
 #include "harness/result/variant_settings.hpp"
+#include "harness/workload/model_task.hpp"
 #include "harness/workload/scenario_info.hpp"
 
 namespace harness {
@@ -106,7 +107,7 @@ struct Rules {
   std::string version{};
   std::string summary{};
   std::string file{};    ///< rules/NAME.json, or the name of a file given with --rules
-  std::string sha256{};  ///< of the file's bytes
+  std::string sha256{};  ///< of the file's bytes; of a task: task_file.hpp
   bool mlperf_equivalent = false;
   std::string default_tier{};
   std::map<std::string, std::string> defaults{};  ///< of settings, by their names
@@ -114,6 +115,7 @@ struct Rules {
   std::vector<std::string> finite_metrics{};  ///< tags whose every sample must be finite
   std::optional<QualityRule> quality{};
   std::optional<AblationRule> ablation{};
+  std::optional<ModelTask> model{};  ///< of a task file
   std::vector<Constraint> closed{};  ///< broken: the division is `open`
   std::vector<Constraint> valid{};   ///< broken: the result is invalid, in any division
 

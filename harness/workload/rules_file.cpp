@@ -245,15 +245,33 @@ Rules load_rules(const std::filesystem::path& home, const std::string& workload,
 
 Rules load_rules_file(const std::filesystem::path& file, const std::filesystem::path& home,
                       const ScenarioInfos& scenarios) {
-  Rules rules = parse_rules(read_file(file, kLargestRulesFile), home, file, scenarios);
+  return never_mlperfs(parse_rules(read_file(file, kLargestRulesFile), home, file, scenarios));
+}
+
+Rules never_mlperfs(Rules rules) {
   rules.mlperf_equivalent = false;
   for (auto& [name, tier] : rules.tiers) tier.instead.mlperf_equivalent = false;
   return rules;
 }
 
+json read_rules_text(const std::filesystem::path& file) {
+  return parse_json(read_file(file, kLargestRulesFile), file.string());
+}
+
 Rules parse_rules(const std::string& content, const std::filesystem::path& home,
                   const std::filesystem::path& path, const ScenarioInfos& scenarios) {
   json document = parse_json(content, path.string());
+  if (document.is_object() && document.contains("model")) {
+    throw Error(printable(path.string()), "is a task, which brings a model of its own",
+                "give it with --task");
+  }
+  Rules rules = rules_from_document(std::move(document), home, path, scenarios);
+  rules.sha256 = sha256_hex(content);
+  return rules;
+}
+
+Rules rules_from_document(json document, const std::filesystem::path& home,
+                          const std::filesystem::path& path, const ScenarioInfos& scenarios) {
   std::map<std::string, std::map<std::string, double>> own;   // tier -> keys of its scenario alone
   std::map<std::string, std::map<std::string, json>> others;  // tier -> as in other scenarios
   if (document.contains("tiers") && document.at("tiers").is_object()) {
@@ -286,7 +304,6 @@ Rules parse_rules(const std::string& content, const std::filesystem::path& home,
   rules.version = document.at("version");
   rules.summary = document.at("summary");
   rules.file = printable(path.filename().string(), 200);  // the folder says nothing
-  rules.sha256 = sha256_hex(content);
   rules.mlperf_equivalent = document.at("mlperf_equivalent");
   rules.default_tier = document.at("default_tier");
   rules.defaults = document.at("defaults").get<std::map<std::string, std::string>>();

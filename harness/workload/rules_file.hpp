@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "harness/workload/rules.hpp"
@@ -21,5 +22,14 @@ Rules load_rules_file(const std::filesystem::path& file, const std::filesystem::
 /// The same for `content`, the text of `file`.
 Rules parse_rules(const std::string& content, const std::filesystem::path& home,
                   const std::filesystem::path& file, const ScenarioInfos& scenarios);
+
+/// What those are made of.
+/// The text of a rules file as JSON, whatever it says. Throws Error.
+nlohmann::json read_rules_text(const std::filesystem::path& file);
+/// The same for `document`, which came from `file`; without the hash.
+Rules rules_from_document(nlohmann::json document, const std::filesystem::path& home,
+                          const std::filesystem::path& file, const ScenarioInfos& scenarios);
+/// With nothing left that would call them MLPerf's.
+Rules never_mlperfs(Rules rules);
 
 }  // namespace harness

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -13,6 +14,7 @@
 
 #include "harness/base/tuning.hpp"
 #include "harness/base/types.hpp"
+#include "harness/workload/model_task.hpp"
 
 namespace harness {
 
@@ -101,6 +103,7 @@ struct WorkloadContext {
   Seeds seeds{};
   std::map<std::string, std::string> settings{};  ///< its own, defaults filled in
   std::map<std::string, std::string> chosen{};  ///< settings of all workloads without a member here
+  std::optional<ModelTask> model{};             ///< of a task file, for the workload behind it
   std::filesystem::path data_dir{};             ///< empty: the workload's own default data
   std::filesystem::path home{};    ///< folder that holds rules/, results/, tests/golden
   std::int64_t planned_steps = 0;  ///< warm-up and timed steps; 0 when open-ended
@@ -111,6 +114,9 @@ struct WorkloadContext {
   std::function<void(const std::string& what, std::int64_t done, std::int64_t total)> progress =
       [](const std::string&, std::int64_t, std::int64_t) {};
   std::function<void()> interrupted = [] {};
+  /// Says `what` in a line and ends the process as an aborted run ends: for a model that does not
+  /// come back. From any thread.
+  std::function<void(const std::string& what)> give_up = [](const std::string&) { std::_Exit(2); };
 
   [[nodiscard]] Phase phase(const char* name) const { return {phases, name}; }
 };

@@ -16,6 +16,7 @@
 #include "workloads/inference/assets.hpp"
 #include "workloads/inference/inference.hpp"
 #include "workloads/torch/operator_infos.hpp"
+#include "workloads/torch/preparation.hpp"
 #include "workloads/torch/weights_loading.hpp"
 
 namespace harness::workloads {
@@ -44,10 +45,7 @@ class Classify : public Inference {
   }
 
   DataReport open_data(const WorkloadContext& context) override {
-    Preparation preparation;
-    preparation.threads = context.threads;
-    preparation.progress = context.progress;
-    preparation.interrupted = context.interrupted;
+    const Preparation preparation = preparation_of(context);
     pictures_ = context.data_dir.empty() ? fashion_pictures()
                                          : folder_pictures(context.data_dir, preparation);
     DataReport report;

@@ -41,9 +41,9 @@ std::unique_ptr<PictureSet> folder_pictures(const std::filesystem::path& root,
 /// pixels' centres, in three equal channels from 0 to 1, less ImageNet's mean, by its deviation.
 at::Tensor prepared_picture(const std::uint8_t* grey);
 
-/// (1, 3, 224, 224), channels_last, as torchvision evaluates: the shorter side made 256, by a
-/// triangle filter as wide as the picture shrinks, in whole numbers behind each direction; its
-/// middle; then normalised as above. Throws Error, naming `name`, for one far longer than wide.
+/// (1, 3, 224, 224), channels_last, as torchvision evaluates: the middle of a photograph
+/// (inference/photographs.hpp) from 0 to 1, then normalised as above. Throws Error, naming `name`,
+/// for one far longer than wide.
 at::Tensor prepared_photograph(const Image& image, const std::string& name);
 
 }  // namespace harness::workloads

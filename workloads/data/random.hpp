@@ -2,7 +2,11 @@
 // on the order of the draws nor on the standard library.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <numeric>
+#include <utility>
+#include <vector>
 
 namespace harness::workloads {
 
@@ -40,5 +44,15 @@ class CounterRandom {
   std::uint64_t key_;
   std::uint64_t counter_ = 0;
 };
+
+/// 0 to count - 1, each once, in an order drawn from `random`.
+inline std::vector<std::int64_t> shuffled(std::int64_t count, CounterRandom random) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(count));
+  std::iota(order.begin(), order.end(), 0);
+  for (std::size_t i = order.size(); i > 1; --i) {
+    std::swap(order[i - 1], order[random.below(static_cast<std::uint32_t>(i))]);
+  }
+  return order;
+}
 
 }  // namespace harness::workloads

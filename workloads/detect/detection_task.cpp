@@ -15,6 +15,7 @@
 #include "workloads/retinanet/detection_evaluation.hpp"
 #include "workloads/retinanet/golden.hpp"
 #include "workloads/torch/operator_infos.hpp"
+#include "workloads/torch/preparation.hpp"
 #include "workloads/torch/weights_loading.hpp"
 
 namespace harness::workloads {
@@ -43,10 +44,7 @@ Description DetectionTask::describe(const WorkloadContext& context) const {
 }
 
 DataReport DetectionTask::open_data(const WorkloadContext& context) {
-  Preparation preparation;
-  preparation.threads = context.threads;
-  preparation.progress = context.progress;
-  preparation.interrupted = context.interrupted;
+  const Preparation preparation = preparation_of(context);
   data_ = context.data_dir.empty()
               ? open_fashion_scenes(scene_set(spec_.scenes), spec_.classes, preparation)
               : open_data_folder(context.data_dir, spec_.classes, preparation);

@@ -15,20 +15,10 @@ namespace {
 
 constexpr std::int64_t kEvaluationBatch = 32;
 
-std::vector<std::int64_t> shuffled(std::int64_t count, std::uint32_t seed) {
-  std::vector<std::int64_t> order(static_cast<std::size_t>(count));
-  std::iota(order.begin(), order.end(), 0);
-  CounterRandom random(stream_key(seed));
-  for (std::size_t i = order.size(); i > 1; --i) {
-    std::swap(order[i - 1], order[random.below(static_cast<std::uint32_t>(i))]);
-  }
-  return order;
-}
-
 }  // namespace
 
 void Inference::begin_steps() {
-  queue_ = shuffled(samples(), context().seeds.data_order);
+  queue_ = shuffled(samples(), CounterRandom(stream_key(context().seeds.data_order)));
   queue_.resize(static_cast<std::size_t>(std::min(samples(), context().samples_in_memory)));
   load(queue_);
 }

@@ -17,6 +17,7 @@
 #include "workloads/retinanet/detection_evaluation.hpp"
 #include "workloads/retinanet/golden.hpp"
 #include "workloads/torch/operator_infos.hpp"
+#include "workloads/torch/preparation.hpp"
 #include "workloads/torch/training_state.hpp"
 #include "workloads/torch/weights_loading.hpp"
 
@@ -105,10 +106,7 @@ Description RetinaNetTraining::describe(const WorkloadContext& context) const {
 }
 
 DataReport RetinaNetTraining::open_data(const WorkloadContext& context) {
-  Preparation preparation;
-  preparation.threads = context.threads;
-  preparation.progress = context.progress;
-  preparation.interrupted = context.interrupted;
+  const Preparation preparation = preparation_of(context);
   data_ = std::make_shared<DataSource>(
       context.data_dir.empty()
           ? open_fashion_scenes(scene_set(spec_.scenes), spec_.classes, preparation)
