@@ -51,8 +51,8 @@ Rules load_task_file(const fs::path& file, const fs::path& home, const ScenarioI
   }
   const bool trains = own.at("model").is_object() && own.at("model").contains("training");
   const std::string workload = trains ? kTrainedModelWorkload : kModelWorkload;
-  if (own.value("workload", workload) != workload) {
-    throw Error(name, "its field 'workload' says '" + printable(own.value("workload", "")) + "'",
+  if (own.contains("workload") && own.at("workload") != workload) {
+    throw Error(name, "its field 'workload' says " + printable(own.at("workload").dump(), 60),
                 "this task is for '" + workload + "': leave it out");
   }
   json document = read_rules_text(home / rules_file_of(workload));

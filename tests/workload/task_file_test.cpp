@@ -147,7 +147,8 @@ TEST_CASE("a task that makes no sense is refused with its place", "[task]") {
   const std::vector<Case> cases = {
       {[](json& task) { task.erase("model"); }, "has no section 'model'"},
       {[](json& task) { task = json::array(); }, "has no section 'model'"},
-      {[](json& task) { task["workload"] = "null"; }, "its field 'workload' says 'null'"},
+      {[](json& task) { task["workload"] = "null"; }, "its field 'workload' says \"null\""},
+      {[](json& task) { task["workload"] = 5; }, "its field 'workload' says 5"},
       {[](json& task) { task["quality"] = nullptr; }, "/quality: is null"},
       {[](json& task) { task["tiers"]["quick"]["seed"] = nullptr; }, "/tiers/quick/seed: is null"},
       {[](json& task) { task["modle"] = 1; }, "modle"},
