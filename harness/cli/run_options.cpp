@@ -16,9 +16,8 @@ const std::vector<SettingScope> kOfRun = {SettingScope::kCommon, SettingScope::k
                                           SettingScope::kMeasurement, SettingScope::kRun};
 
 Options run_options() {
-  Options options(
-      "run", "Measures a workload under its rules. Writes a result file for each run.",
-      "(--workload NAME | --task FILE | --from RESULT) [OPTIONS] | --resume DIR");
+  Options options("run", "Measures a workload under its rules. Writes a result file for each run.",
+                  "(--workload NAME | --task FILE | --from RESULT) [OPTIONS] | --resume DIR");
   add_settings(options, kOfRun);
   options
       .add_number("pause", "seconds to cool down before each further run of the series", "S", 0,
