@@ -23,6 +23,8 @@ install(DIRECTORY tests/golden DESTINATION ${_home}/tests)
 install(FILES workloads/conv_blocks/retinanet.txt DESTINATION ${_home}/workloads/conv_blocks)
 install(FILES workloads/inference/assets.json DESTINATION ${_home}/workloads/inference)
 install(FILES workloads/classify/fashion_mnist_head.safetensors DESTINATION ${_home}/workloads/classify)
+install(FILES workloads/detect/mini_retinanet.safetensors DESTINATION ${_home}/workloads/detect)
+install(FILES workloads/segment/decoder.safetensors DESTINATION ${_home}/workloads/segment)
 install(FILES workloads/sentiment/movies_head.safetensors DESTINATION ${_home}/workloads/sentiment)
 install(FILES LICENSE DESTINATION ${_home})
 

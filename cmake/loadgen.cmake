@@ -14,6 +14,8 @@ if(_loadgen)
   add_library(loadgen STATIC ${_sources})
   target_include_directories(loadgen SYSTEM PUBLIC $<BUILD_INTERFACE:${_loadgen}>)
   target_link_libraries(loadgen PUBLIC Threads::Threads)
+  # Its logs name its source files: nobody needs to know where these lie.
+  target_compile_options(loadgen PRIVATE -fmacro-prefix-map=${_loadgen}/=)
   # Its results name what it was built of.
   set(_hashes "")
   foreach(_file IN LISTS _sources _headers)

@@ -4,7 +4,8 @@
     .venv/bin/python examples/own_model.py my
     harness run --task my/task.json
 
-With --package it is compiled by AOTInductor (a C++ compiler is needed). docs/tasks.md describes the file.
+With --package it is compiled by AOTInductor (a C++ compiler is needed), and held against the TorchScript.
+docs/tasks.md describes the file.
 """
 
 import argparse
@@ -37,13 +38,13 @@ def main():
     options.folder.mkdir(parents=True, exist_ok=True)
 
     model = network(options.depth)
-    file = options.folder / ("model.pt2" if options.package else "model.pt")
+    script = options.folder / "model.pt"
+    torch.jit.script(model).save(str(script))
+    file = script
     if options.package:
-        samples = torch.export.Dim("samples", min=1, max=1024)
-        exported = torch.export.export(model, (torch.rand(2, *SHAPE),), dynamic_shapes=({0: samples},))
+        file = options.folder / "model.pt2"
+        exported = torch.export.export(model, (torch.rand(1, *SHAPE),))  # of one sample, always
         torch._inductor.aoti_compile_and_package(exported, package_path=str(file.resolve()))
-    else:
-        torch.jit.script(model).save(str(file))
 
     task = {
         "summary": "Ten classes of small pictures.",
@@ -55,6 +56,9 @@ def main():
             "samples": {"drawn": 500},
         },
     }
+    if options.package:
+        task["model"]["batch"] = 1
+        task["model"]["reference"] = {"file": script.name, "sha256": hashlib.sha256(script.read_bytes()).hexdigest()}
     (options.folder / "task.json").write_text(json.dumps(task, indent=2) + "\n")
 
 

@@ -23,7 +23,8 @@ ExitCode submit_command(const Arguments& arguments) {
   Options options(
       "submit",
       "Validates results, takes out what names a person or a machine, and puts each in its place "
-      "in a results tree. With --mlperf it lays out five training runs as an MLPerf package.",
+      "in a results tree. With --mlperf it lays out five runs of training, or runs by LoadGen, as "
+      "an MLPerf package.",
       "FILE... --to DIR [--redact TEXT]...\n"
       "  harness submit FILE... --to DIR --mlperf [--rehearsal]\n"
       "  harness submit --check DIR");
@@ -31,7 +32,7 @@ ExitCode submit_command(const Arguments& arguments) {
       .add_list("redact", "take out this text too; may be repeated", "TEXT")
       .add("check", "judge a results tree: each file sound, redacted, in its place, there once",
            "DIR")
-      .add("mlperf", "MLPerf Training's layout, ruleset 5.1.0")
+      .add("mlperf", "layout of MLPerf Training 5.1.0 or MLPerf Inference 6.0, by what is given")
       .add("rehearsal", "take runs that are not MLPerf's own, and mark every file")
       .allow_words()
       .example("harness submit runs/NAME/*.json --to results")

@@ -73,6 +73,14 @@ void judge_losses(const LossComparison& losses, const Result& baseline, const Re
     report.notes.push_back("the losses are not compared: the sides drew different seeds (--seed)");
     return;
   }
+  // Two models under one task answer differently; how well is the quality's business.
+  const auto model = [](const Result& run) {
+    return run.settings.effective.value("model", json());
+  };
+  if (model(baseline) != model(candidate)) {
+    report.notes.push_back("the losses are not compared: the sides run two models");
+    return;
+  }
   GateRow row;
   row.tag = kLosses;
   row.group = GateGroup::kQuality;

@@ -109,9 +109,15 @@ void expect_same_series(const std::vector<Result>& done, const RunPlan& plan) {
   if (done.empty()) return;
   const std::string machine = system_fingerprint(capture_system());
   for (const Result& run : done) {
+    const auto model = [](const nlohmann::json& effective) {
+      return effective.value("model", nlohmann::json());
+    };
     const nlohmann::json before = {{"rules", run.rules.sha256},
+                                   {"model", model(run.settings.effective)},
                                    {"machine", system_fingerprint(run.system)}};
-    expect_same_conditions(before, {{"rules", plan.rules.sha256}, {"machine", machine}});
+    expect_same_conditions(
+        before,
+        {{"rules", plan.rules.sha256}, {"model", model(plan.effective)}, {"machine", machine}});
   }
 }
 

@@ -85,7 +85,7 @@ LogRules load_log_rules(const std::filesystem::path& home, const std::string& na
   LogRules rules;
   rules.ruleset = document.at("ruleset");
   const json& benchmark = document.at("benchmark");
-  rules.benchmark = {benchmark.at("name"), benchmark.at("workloads")};
+  rules.benchmark = {benchmark.at("name"), benchmark.at("workloads"), benchmark.at("stand_ins")};
   rules.prefix = document.at("line").at("prefix");
   rules.fields = document.at("line").at("fields").get<std::vector<std::string>>();
   for (const json& group : document.at("groups")) {

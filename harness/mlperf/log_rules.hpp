@@ -55,6 +55,7 @@ struct LogRuleGroup {
 struct LogBenchmark {
   std::string name{};                    ///< as MLPerf calls it
   std::vector<std::string> workloads{};  ///< those that train its model, whatever its size
+  std::vector<std::string> stand_ins{};  ///< those that only log under its name
 };
 
 struct LogRules {

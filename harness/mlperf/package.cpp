@@ -44,21 +44,6 @@ void refuse(const PackagedRun& run, const std::string& why, const std::string& h
   throw Error(printable(run.file), why, hint, ExitCode::kInvalid);
 }
 
-/// Letters, digits and single hyphens: a folder's name for MLPerf's tools.
-std::string folder_name(const std::string& text) {
-  std::string name;
-  for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    if (plain) {
-      name += c;
-    } else if (!name.empty() && name.back() != '-') {
-      name += '-';
-    }
-  }
-  while (name.ends_with('-')) name.pop_back();
-  return name.empty() ? "system" : name.substr(0, 64);
-}
-
 /// One run by itself. Returns its log's events.
 std::vector<LogLine> check_run(const PackagedRun& run, const LogRules& rules, bool rehearsal) {
   if (!run.result.rules.mlperf_equivalent && !rehearsal) {
@@ -189,12 +174,9 @@ std::map<std::string, std::string> make_package(std::vector<PackagedRun> runs,
         fmt::format("# {}\n{}", mark, runs[i].log_text);
   }
   const Result& result = runs.front().result;
-  const json software = result.system.value("software", json::object());
   const SystemDescriptionFacts facts = {
       logged(first, "submission_org").get<std::string>(),
-      logged(first, "submission_division").get<std::string>(), platform,
-      fmt::format("harness {}, LibTorch {}", result.identity.harness_version,
-                  software.value("libtorch", "not used")),
+      logged(first, "submission_division").get<std::string>(), platform, framework_of(result),
       fmt::format("{} Workload {}, commit {}.", mark, result.rules.workload,
                   result.identity.git_commit)};
   files[fmt::format("systems/{}.json", system)] =

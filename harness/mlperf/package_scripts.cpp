@@ -22,8 +22,17 @@ std::string without_folders(const std::string& text) {
   return text.substr(0, text.find('=') + 1) + (name.empty() ? "FOLDER" : name);
 }
 
-/// The command that repeats the series; seeds come anew from the system.
-std::string command(const Result& result) {
+std::string script(const std::string& mark, const std::string& what, const std::string& body) {
+  return fmt::format("#!/usr/bin/env bash\n# {}\n# {}\nset -euo pipefail\n{}", mark, what, body);
+}
+
+std::string described(const Artifact& artifact) {
+  return fmt::format("{}, SHA-256 {}", artifact.name, artifact.sha256.value_or("none: generated"));
+}
+
+}  // namespace
+
+std::string repeat_command(const Result& result, std::optional<std::int64_t> runs) {
   const RunRequest request = request_from_result(result);
   std::vector<std::string> words = {"./quickstart run"};
   for (const auto& setting : SettingTable::instance().list()) {
@@ -31,20 +40,12 @@ std::string command(const Result& result) {
     const json& asked = request.settings.at(setting->name);
     for (const json& value : asked.is_array() ? asked : json::array({asked})) {
       std::string text = value.is_string() ? without_folders(value) : value.dump();
-      if (setting->name == "runs") text = "5";
+      if (setting->name == "runs" && runs) text = std::to_string(*runs);
       words.push_back("--" + setting->option());
       words.push_back(setting->name == "data" ? std::string("\"$DATA_DIR\"") : shell_word(text));
     }
   }
   return join(words, " ");
-}
-
-std::string script(const std::string& mark, const std::string& what, const std::string& body) {
-  return fmt::format("#!/usr/bin/env bash\n# {}\n# {}\nset -euo pipefail\n{}", mark, what, body);
-}
-
-std::string described(const Artifact& artifact) {
-  return fmt::format("{}, SHA-256 {}", artifact.name, artifact.sha256.value_or("none: generated"));
 }
 
 std::string data_text(const Result& result) {
@@ -58,23 +59,37 @@ json measurements(const std::string& mark, const Result& result) {
   }
   json weights = json::array();
   for (const Artifact& artifact : result.weights) {
-    weights.push_back(without_folders(described(artifact)));
+    weights.push_back(fmt::format("{}, SHA-256 {}", without_folders(artifact.source),
+                                  artifact.sha256.value_or("none: generated")));
   }
+  // A head is fitted to the data at hand, and lies in a file of its own.
+  const bool has_head = result.loadgen && result.weights.size() > 1;
   const json precision = result.settings.effective.value("precision", json());
   return {{"notice", mark},
           {"workload", result.rules.workload},
           {"rules_sha256", result.rules.sha256},
           {"starting_weights_filename", weights},
-          {"weight_data_types", "fp32"},
+          {"weight_data_types", precision},
           {"input_data_types", precision},
-          {"retraining", "no"},
-          {"weight_transformations", "none"},
+          {"retraining", has_head ? "of the head" : "no"},
+          {"weight_transformations",
+           result.loadgen ? "norms folded into convolutions, packed by custom kernels" : "none"},
           {"settings", settings},
           {"kernels", result.kernels},
           {"hyperparameters", result.hyperparameters}};
 }
 
-}  // namespace
+std::string implementation_text(const std::string& mark, const Result& result) {
+  return fmt::format(
+      "{}\n\nThe implementation is harness {}, commit {}: its source tree belongs here.\n", mark,
+      result.identity.harness_version, result.identity.git_commit);
+}
+
+std::string framework_of(const Result& result) {
+  const json software = result.system.value("software", json::object());
+  return fmt::format("harness {}, LibTorch {}", result.identity.harness_version,
+                     software.value("libtorch", "not used"));
+}
 
 void add_benchmark_folder(std::map<std::string, std::string>& files, const std::string& folder,
                           const std::string& system, const std::string& mark,
@@ -91,9 +106,10 @@ void add_benchmark_folder(std::map<std::string, std::string>& files, const std::
   files[here + "init_datasets.sh"] = script(
       mark, "The data are found or composed, and hashed, by every run before its clock starts.",
       fmt::format("echo {}\n", shell_word("data of the runs: " + data_text(result))));
-  files[here + "run_and_time.sh"] = script(
-      mark, "The five runs, one process each.",
-      fmt::format("cd \"${{HARNESS_HOME:?the source tree of harness}}\"\n{}\n", command(result)));
+  files[here + "run_and_time.sh"] =
+      script(mark, "The five runs, one process each.",
+             fmt::format("cd \"${{HARNESS_HOME:?the source tree of harness}}\"\n{}\n",
+                         repeat_command(result, 5)));
   files[here + fmt::format("{}_harness.json", system)] =
       measurements(mark, result).dump(2, ' ', true) + "\n";
   files[here + "README.md"] = fmt::format(
@@ -103,9 +119,7 @@ void add_benchmark_folder(std::map<std::string, std::string>& files, const std::
       "in `results/`.\n- Settings, kernels and hyperparameters: `{}_harness.json`.\n",
       mark, result.rules.workload, system, result.rules.workload, result.identity.harness_version,
       commit, result.identity.git_dirty ? ", modified" : "", data_text(result), system);
-  files[folder + "/implementations/harness/README.md"] = fmt::format(
-      "{}\n\nThe implementation is harness {}, commit {}: its source tree belongs here.\n", mark,
-      result.identity.harness_version, commit);
+  files[folder + "/implementations/harness/README.md"] = implementation_text(mark, result);
 }
 
 }  // namespace harness

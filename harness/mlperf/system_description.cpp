@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -106,6 +107,46 @@ nlohmann::ordered_json system_description(const SystemDescriptionFacts& facts, c
       fmt::format("{}, kernel {}", text_at(system, "/os/name"), text_at(system, "/os/kernel"));
   fields["sw_notes"] = facts.software_notes;
   return fields;
+}
+
+nlohmann::ordered_json inference_system_description(const SystemDescriptionFacts& facts,
+                                                    const json& system) {
+  constexpr const char* kNone = "none";
+  nlohmann::ordered_json fields = system_description(facts, system);
+  for (auto& [name, value] : fields.items()) {
+    if (name.starts_with("accelerator_") && value == "") value = kNone;
+  }
+  fields["status"] = "rdi";
+  fields["system_type"] = "edge";
+  fields["system_type_detail"] = "edge server";
+  fields["host_network_card_count"] = "0, none used";
+  return fields;
+}
+
+std::string platform_name(const json& system) {
+  const auto model = json::json_pointer("/cpu/model_name");
+  const bool known = system.contains(model) && system.at(model).is_string();
+  return known ? system.at(model).get<std::string>() : "unknown";
+}
+
+std::string submitter_name() {
+  const char* name = std::getenv("HARNESS_SUBMITTER");
+  const bool given = name != nullptr && *name != '\0';
+  return given ? printable(name, 100) : "unaffiliated";
+}
+
+std::string folder_name(const std::string& text) {
+  std::string name;
+  for (const char c : text) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (plain) {
+      name += c;
+    } else if (!name.empty() && name.back() != '-') {
+      name += '-';
+    }
+  }
+  while (name.ends_with('-')) name.pop_back();
+  return name.empty() ? "system" : name.substr(0, 64);
 }
 
 }  // namespace harness

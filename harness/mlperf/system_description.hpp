@@ -1,4 +1,4 @@
-// systems/NAME.json of an MLPerf Training package: 33 fields, all of them text.
+// systems/NAME.json of an MLPerf package, and the names that a package is known by.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -15,9 +15,24 @@ struct SystemDescriptionFacts {
   std::string software_notes{};
 };
 
-/// `system` as capture_system() returns it, with the workload's `software`. "unknown" is what could
-/// not be read; the accelerator's fields are empty, their number is 0.
+/// Of MLPerf Training: 33 fields, all of them text. `system` as capture_system() returns it, with
+/// the workload's `software`. "unknown" is what could not be read; the accelerator's fields are
+/// empty, their number is 0.
 nlohmann::ordered_json system_description(const SystemDescriptionFacts& facts,
                                           const nlohmann::json& system);
+
+/// Of MLPerf Inference, whose checker wants a word in fields that mean nothing here, and three
+/// fields more; all of them text too, since it takes the number 0 for nothing.
+nlohmann::ordered_json inference_system_description(const SystemDescriptionFacts& facts,
+                                                    const nlohmann::json& system);
+
+/// The processor's model; "unknown" where it could not be read.
+std::string platform_name(const nlohmann::json& system);
+
+/// Of the environment variable HARNESS_SUBMITTER, safe to print; "unaffiliated" without it.
+std::string submitter_name();
+
+/// Letters, digits and single hyphens: a folder's name for MLPerf's tools.
+std::string folder_name(const std::string& text);
 
 }  // namespace harness

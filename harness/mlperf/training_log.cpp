@@ -1,14 +1,16 @@
 #include "harness/mlperf/training_log.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <exception>
 #include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "harness/base/text.hpp"
 #include "harness/base/version.hpp"
 #include "harness/mlperf/log_rules.hpp"
+#include "harness/mlperf/system_description.hpp"
 
 namespace harness {
 namespace {
@@ -25,12 +27,6 @@ json number_or_text(const std::string& text) {
 // The vocabulary of the log's precision keys.
 std::string logged_precision(const std::string& precision) {
   return precision == "bf16" ? "bfloat16" : precision;
-}
-
-std::string platform_name(const json& system) {
-  const auto model = json::json_pointer("/cpu/model_name");
-  const bool known = system.contains(model) && system.at(model).is_string();
-  return known ? system.at(model).get<std::string>() : "unknown";
 }
 
 // MLPerf's tools find some lines by their text alone, wherever in it the name of a key stands: it
@@ -60,15 +56,17 @@ json departures_json(const std::vector<Departure>& departures) {
 
 TrainingLogFacts training_log_facts(const RunPlan& plan, const json& system) {
   TrainingLogFacts facts;
-  const char* submitter = std::getenv("HARNESS_SUBMITTER");
-  if (submitter != nullptr && *submitter != '\0') {
-    facts.organisation = without_key_names(printable(submitter, 100));
-  }
+  facts.organisation = without_key_names(submitter_name());
   facts.platform = platform_name(system);
   const bool closed =
       plan.rules.mlperf_equivalent && plan.departures.empty() && plan.division != "open";
   facts.division = closed ? "closed" : "open";
-  facts.benchmark = load_log_rules(plan.context.home, kLogRules).benchmark.name;
+  const LogBenchmark benchmark = load_log_rules(plan.context.home, kLogRules).benchmark;
+  const auto has = [&](const std::vector<std::string>& names) {
+    return std::find(names.begin(), names.end(), plan.rules.workload) != names.end();
+  };
+  const bool of_mlperf = has(benchmark.workloads) || has(benchmark.stand_ins);
+  facts.benchmark = of_mlperf ? benchmark.name : plan.rules.workload;
   facts.workload = plan.rules.workload;
   facts.summary = plan.rules.summary;
   facts.rules_file = plan.rules.file;

@@ -20,7 +20,7 @@ struct TrainingLogFacts {
   std::string organisation = "unaffiliated";  ///< by default $HARNESS_SUBMITTER
   std::string platform{};                     ///< what the machine calls itself
   std::string division{};   ///< closed only for what is MLPerf's own and departs in nothing
-  std::string benchmark{};  ///< MLPerf's, by the rules of its logs
+  std::string benchmark{};  ///< MLPerf's, by the rules of its logs; else the workload's name
   std::string workload{};
   std::string summary{};
   std::string rules_file{};

@@ -14,6 +14,7 @@
 #include "harness/plan/settings.hpp"
 #include "harness/result/setting.hpp"
 #include "harness/workload/ablation_rules.hpp"
+#include "harness/workload/model_task.hpp"
 
 namespace harness {
 namespace {
@@ -181,7 +182,11 @@ AblationPlan make_ablation_plan(const AblationRequest& request, const std::files
   for (const VariantRule& variant : rule.variants) {
     const bool named = contains(request.variants, variant.name);
     if (!request.variants.empty() && !named) continue;
-    const std::string missing = missing_part(variant.settings, info);
+    std::string missing = missing_part(variant.settings, info);
+    const auto precision = variant.settings.chosen.find("precision");
+    if (missing.empty() && rules.model && precision != variant.settings.chosen.end()) {
+      missing = precision_misfit(*rules.model, precision->second);
+    }
     if (!missing.empty() && named) throw Error("--variants '" + variant.name + "'", missing);
     if (!missing.empty()) {
       plan.left_out.push_back({variant.name, missing});

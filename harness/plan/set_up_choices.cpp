@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "harness/system/affinity.hpp"
+#include "harness/workload/model_task.hpp"
 
 namespace harness {
 namespace {
@@ -43,7 +44,11 @@ SetUpChoices set_up_choices(const RunPlan& plan) {
       !holds_precision(plan.rules.closed) && !holds_precision(plan.rules.valid)) {
     const auto offered = plan.workload->info.offers.find("precision");
     if (offered != plan.workload->info.offers.end()) {
-      for (const std::string& precision : offered->second) add_once(choices.precisions, precision);
+      for (const std::string& precision : offered->second) {
+        const auto& model = plan.context.model;
+        if (model && !precision_misfit(*model, precision).empty()) continue;
+        add_once(choices.precisions, precision);
+      }
     }
   }
   return choices;

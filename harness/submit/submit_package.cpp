@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <utility>
 
 #include "harness/base/files.hpp"
 #include "harness/base/print.hpp"
 #include "harness/base/text.hpp"
 #include "harness/check/checked_file.hpp"
+#include "harness/mlperf/inference_package.hpp"
 #include "harness/mlperf/package.hpp"
+#include "harness/result/result_file.hpp"
 
 namespace harness {
 namespace {
@@ -38,13 +41,29 @@ void write_files(const fs::path& folder, const std::map<std::string, std::string
 ExitCode submit_package(const std::vector<std::string>& files, const fs::path& folder,
                         bool rehearsal) {
   std::vector<PackagedRun> runs;
+  std::vector<PackagedTest> tests;
   for (const std::string& file : files) {
     const CheckedFile checked = check_file(file);
     require_sound(checked, checked.report.problems_code);
-    runs.push_back(read_packaged_run(file));
+    Result result = read_result_file(file);
+    if (result.loadgen) {
+      tests.push_back(packaged_test(file, std::move(result)));
+    } else {
+      runs.push_back(read_packaged_run(file));
+    }
+  }
+  if (!tests.empty() && !runs.empty()) {
+    throw Error("submit --mlperf", "runs of inference and of training are two packages",
+                "give one kind of them", ExitCode::kInvalid);
+  }
+  if (!tests.empty() && !rehearsal) {
+    throw Error(printable(files.front()), "no task of inference here is MLPerf's own benchmark",
+                "--rehearsal packs it, marked as one", ExitCode::kInvalid);
   }
   const auto package =
-      make_package(std::move(runs), load_log_rules(home_folder(), kLogRules), rehearsal);
+      tests.empty()
+          ? make_package(std::move(runs), load_log_rules(home_folder(), kLogRules), rehearsal)
+          : make_inference_package(tests, load_inference_rules(home_folder(), kInferenceRules));
   write_files(folder, package);
   for (const auto& [name, content] : package) print_out(fmt::format("{}\n", name));
   print_out(fmt::format("package  {}\n{}{}\n", printable(folder.string()),

@@ -1,4 +1,4 @@
-// Five training runs as MLPerf's package.
+// Five runs of training, or runs by LoadGen, as MLPerf's package.
 #pragma once
 
 #include <filesystem>

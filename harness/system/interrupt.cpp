@@ -73,11 +73,11 @@ void install_interrupt_handlers() {
 
 void stop_at_once(const std::string& what) {
   const std::string line = "harness: " + what;
-  if (samples_left) {
-    say({line, kLeft, samples_left_text.data()});
-  } else {
+  if (!samples_left) {
     say({line});
+    ::_exit(static_cast<int>(ExitCode::kUsage));
   }
+  say({line, kLeft, samples_left_text.data()});
   ::_exit(static_cast<int>(ExitCode::kAborted));
 }
 

@@ -32,8 +32,8 @@ class StopMessage {
 /// The file of samples that the second signal, and stop_at_once(), name.
 void name_samples_left(const std::filesystem::path& samples);
 
-/// Says `what` in a line, and where the samples so far are, and ends the process as the second
-/// signal does. From any thread.
+/// Says `what` in a line and ends the process: where samples were measured it says where they are,
+/// and ends as the second signal does, else as a mistake does. From any thread.
 [[noreturn]] void stop_at_once(const std::string& what);
 
 /// Lets the machine rest for so many seconds; throws Interrupted as soon as a stop is asked for.

@@ -29,6 +29,9 @@ struct StepStats {
   std::map<std::string, double> losses{};
 };
 
+/// The detail of a data set whose samples are asked for more than once each: how often.
+inline constexpr const char* kTimesOver = "times_over";
+
 /// Answers queries about samples of its evaluation set, for the scenarios of inference.
 class Answers {
  public:

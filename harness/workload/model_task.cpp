@@ -86,13 +86,17 @@ class Section {
     samples.drawn = object.value("drawn", samples.drawn);
     samples.seed = object.value("seed", samples.seed);
     if (object.contains("tensors")) samples.tensors = path(object.at("tensors"));
-    if (!object.contains("pictures")) return samples;
-    samples.pictures = path(object.at("pictures"));
-    samples.preprocessing = object.at("preprocessing");
-    const bool fits = inputs.size() == 1 && inputs.front().shape.size() == 3 &&
-                      inputs.front().shape[0] == 3 && inputs.front().type == "float32";
-    if (!fits) refuse("samples/pictures", "is for a single input of float32 and shape [3, H, W]");
-    samples.classes = object.value("classes", samples.classes);
+    for (const auto& [key, folder] :
+         {std::pair{"pictures", &samples.pictures}, std::pair{"boxes", &samples.boxes}}) {
+      if (!object.contains(key)) continue;
+      *folder = path(object.at(key));
+      samples.preprocessing = object.at("preprocessing");
+      samples.classes = object.value("classes", samples.classes);
+      const bool fits = inputs.size() == 1 && inputs.front().shape.size() == 3 &&
+                        inputs.front().shape[0] == 3 && inputs.front().type == "float32";
+      if (fits) continue;
+      refuse(std::string("samples/") + key, "is for a single input of float32 and shape [3, H, W]");
+    }
     return samples;
   }
 
@@ -115,6 +119,21 @@ class Section {
 
 }  // namespace
 
+const std::map<std::string, Direction>& model_metrics(bool trains) {
+  static const std::map<std::string, Direction> of_answers = {{"agreement", Direction::kHigher},
+                                                              {"correlation", Direction::kHigher},
+                                                              {"mAP", Direction::kHigher},
+                                                              {"relative-error", Direction::kLower},
+                                                              {"top-1", Direction::kHigher}};
+  static const std::map<std::string, Direction> of_training = {{"loss", Direction::kLower}};
+  return trains ? of_training : of_answers;
+}
+
+std::string precision_misfit(const ModelTask& task, const std::string& precision) {
+  if (task.format != "aotinductor" || precision == "fp32") return {};
+  return "a package of AOTInductor computes as it was compiled";
+}
+
 ModelTask model_task_from_json(const json& section, const fs::path& folder,
                                const std::string& file) {
   const Section read(folder, file);
@@ -133,6 +152,15 @@ ModelTask model_task_from_json(const json& section, const fs::path& folder,
   task.query_seconds = section.value("query_seconds", task.query_seconds);
   task.samples = read.samples(section.at("samples"), task.inputs);
   if (section.contains("training")) task.training = read.training(section.at("training"));
+  if (task.training && task.format != "torchscript") {
+    read.refuse("training", "a package of AOTInductor cannot be trained");
+  }
+  if (task.training && !task.samples.boxes.empty()) {
+    read.refuse("samples/boxes", "are for a model that answers: one that trains is given no boxes");
+  }
+  if (task.training && task.batch > 0) {
+    read.refuse("batch", "is of a model that answers; batch_size of a tier is that of a step");
+  }
   if (task.training.has_value() == task.outputs.empty()) return task;
   read.refuse("", task.training ? "a model that trains gives losses: outputs are not described"
                                 : "outputs are missing");

@@ -4,10 +4,13 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "harness/base/types.hpp"
 
 namespace harness {
 
@@ -26,15 +29,16 @@ struct ModelInput {
   double high = 1;
 };
 
-/// Where the samples come from: one of the three.
+/// Where the samples come from: one of the four.
 struct ModelSamples {
   std::int64_t drawn = 0;  ///< so many, drawn within the inputs' ranges
   std::uint32_t seed = 0;  ///< that they are drawn from
   /// A file of safetensors: for each input a tensor of its name, (samples, shape...); "labels".
   std::filesystem::path tensors{};
   std::filesystem::path pictures{};  ///< a folder with one for each class
+  std::filesystem::path boxes{};     ///< a folder of pictures in COCO format
   std::string preprocessing{};       ///< of pictures, by its name
-  std::int64_t classes = 0;          ///< of pictures; 0: as many as the first output has values
+  std::int64_t classes = 0;  ///< of pictures or boxes; 0: as many as the first output has values
 };
 
 /// How a model that gives its losses is trained.
@@ -48,7 +52,8 @@ struct ModelTraining {
 struct ModelTask {
   std::string format{};  ///< torchscript | aotinductor
   ProgramFile program{};
-  /// In fp32; what the answers have to agree with. Empty: the model's own answers in fp32.
+  /// TorchScript, in fp32; what the answers have to agree with. Empty: TorchScript's own answers in
+  /// fp32, as it is.
   std::optional<ProgramFile> reference{};
   std::vector<ModelInput> inputs{};
   /// Shapes of what it gives for each sample; empty where it gives losses.
@@ -59,9 +64,15 @@ struct ModelTask {
   std::optional<ModelTraining> training{};  ///< empty: it answers queries
 };
 
+/// The qualities of a model that answers queries, and of one that trains, each with its direction.
+const std::map<std::string, Direction>& model_metrics(bool trains);
+
+/// Why the model cannot run in `precision`; empty where it can.
+std::string precision_misfit(const ModelTask& task, const std::string& precision);
+
 /// The section `model` of a task file that fits its schema; paths are below `folder`. Throws Error,
 /// naming `file`, for shapes with more than 2^31 values together, a range that is none, a name that
-/// is there twice.
+/// is there twice, a training of what cannot be trained.
 ModelTask model_task_from_json(const nlohmann::json& section, const std::filesystem::path& folder,
                                const std::string& file);
 

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "harness/base/error.hpp"
 #include "harness/base/files.hpp"
@@ -29,10 +30,43 @@ std::string null_in(const json& value) {
   return {};
 }
 
-/// Of what is asked of a model.
+/// What the metric that is asked for implies, where the file does not say it. A quality of another
+/// metric than the rules' own has nothing of theirs. Throws Error for one that no model has.
+void complete_quality(json& own, json& rules, bool trains, const std::string& name) {
+  if (!own.contains("quality") || !own.at("quality").is_object()) return;
+  json& quality = own.at("quality");
+  const json metric = quality.value("metric", rules.value("/quality/metric"_json_pointer, json()));
+  if (!metric.is_string()) return;  // the schema says so
+  const auto& known = model_metrics(trains);
+  const auto found = known.find(metric.get<std::string>());
+  if (found == known.end()) {
+    std::vector<std::string> names;
+    for (const auto& [one, direction] : known) names.push_back(one);
+    throw Error(name,
+                "quality metric '" + printable(metric.get<std::string>(), 60) +
+                    "' is none of a model" + (trains ? " that trains" : ""),
+                did_you_mean(metric.get<std::string>(), names));
+  }
+  if (rules.value("/quality/metric"_json_pointer, json()) != metric) rules.erase("quality");
+  const std::string direction = found->second == Direction::kLower ? "lower" : "higher";
+  if (quality.value("direction", json(direction)) != direction) {
+    throw Error(name, "/quality/direction: of " + found->first + " " + direction + " is better",
+                "leave it out");
+  }
+  quality["direction"] = direction;
+}
+
+/// Of what is asked of a model: neither the model that answers, nor where files lie whose content
+/// has a hash of its own, nor how long an answer is waited for.
 std::string hash_of(json document) {
   document.erase("summary");
-  for (const char* key : {"file", "sha256", "format"}) document.at("model").erase(key);
+  json& model = document.at("model");
+  for (const char* key : {"file", "sha256", "format", "query_seconds"}) model.erase(key);
+  if (model.contains("reference")) model.at("reference").erase("file");
+  // Of pictures with boxes the annotations alone may be hashed: there the path stays.
+  for (const char* key : {"tensors", "pictures"}) {
+    if (model.at("samples").contains(key)) model.at("samples").at(key) = true;
+  }
   return sha256_hex(document.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
@@ -40,7 +74,7 @@ std::string hash_of(json document) {
 
 Rules load_task_file(const fs::path& file, const fs::path& home, const ScenarioInfos& scenarios) {
   const std::string name = printable(file.string());
-  const json own = read_rules_text(file);
+  json own = read_rules_text(file);
   if (!own.is_object() || !own.contains("model")) {
     throw Error(name, "is no task: it has no section 'model'",
                 "docs/tasks.md describes task files; rules of a workload are given with --rules");
@@ -56,6 +90,7 @@ Rules load_task_file(const fs::path& file, const fs::path& home, const ScenarioI
                 "this task is for '" + workload + "': leave it out");
   }
   json document = read_rules_text(home / rules_file_of(workload));
+  complete_quality(own, document, trains, name);
   document.merge_patch(own);
   Rules rules = rules_from_document(document, home, file, scenarios);
   rules.model =

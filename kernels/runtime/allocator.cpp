@@ -3,8 +3,10 @@
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
 #include <malloc.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <new>
 #include <stdexcept>
@@ -72,12 +74,20 @@ SystemAllocator& system_allocator() {
   return *allocator;
 }
 
+/// Bytes that this process may have. What is reserved counts towards the limit on its data as if it
+/// were used.
+std::size_t most_memory() {
+  const auto pages = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES));
+  const std::size_t physical = pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  rlimit data{};
+  const bool limited = getrlimit(RLIMIT_DATA, &data) == 0 && data.rlim_cur != RLIM_INFINITY;
+  return limited ? std::min(physical, static_cast<std::size_t>(data.rlim_cur)) : physical;
+}
+
 // Tensors in static storage give their memory back after main(): the pool is never destroyed.
 MemoryPool& pool() {
   static MemoryPool* const instance = [] {
-    const auto pages = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES));
-    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-    auto* made = new MemoryPool(pages * page / 2);
+    auto* made = new MemoryPool(most_memory() / 2);
     pool_in_use = made;
     return made;
   }();

@@ -1,4 +1,5 @@
 // Losses of sides in lockstep: when they have to agree to the last bit.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
@@ -12,12 +13,15 @@ namespace {
 
 constexpr int kClusters = 20;
 
-/// Both sides with programs of these hashes; the candidate's losses are `apart` (a share) off.
-GateReport lockstep_of(const std::string& before, const std::string& now, double apart) {
-  const auto built = [](const std::string& sha256) {
-    return [sha256](Result& run) {
+/// Both sides with programs of these hashes; the candidate's losses are `apart` (a share) off, and
+/// its model is another one than the baseline's, where there are models.
+GateReport lockstep_of(const std::string& before, const std::string& now, double apart,
+                       const std::vector<std::string>& models = {"", ""}) {
+  const auto built = [](const std::string& sha256, const std::string& model) {
+    return [sha256, model](Result& run) {
       run.rules.lockstep = true;
       if (!sha256.empty()) run.system["build"]["sha256"] = sha256;
+      if (!model.empty()) run.settings.effective["model"] = model;
     };
   };
   LockstepNumbers numbers;
@@ -29,9 +33,9 @@ GateReport lockstep_of(const std::string& before, const std::string& now, double
   }
   GateRules rules = rules_for_steps();
   rules.lockstep.metrics = {{"time.unit", 0.015}};
-  return gate_results(of_campaign("baseline", kClusters, 1, built(before)),
-                      of_campaign("candidate", kClusters, 1, built(now)), rules, std::nullopt,
-                      nullptr, &numbers);
+  return gate_results(of_campaign("baseline", kClusters, 1, built(before, models[0])),
+                      of_campaign("candidate", kClusters, 1, built(now, models[1])), rules,
+                      std::nullopt, nullptr, &numbers);
 }
 
 }  // namespace
@@ -48,4 +52,16 @@ TEST_CASE("one program gives one loss, two programs may round", "[gate][lockstep
   CHECK(verdict(lockstep_of(one, other, 0.02)) == Verdict::kRegressed);
   // Files before 1.8.0 do not say which program it was.
   CHECK(verdict(lockstep_of("", "", 1e-6)) == Verdict::kSame);
+}
+
+TEST_CASE("two models under one task are not held to each other's answers", "[gate][lockstep]") {
+  const std::string program(64, 'a');
+  const GateReport one = lockstep_of(program, program, 0.5, {"old", "new"});
+  CHECK(std::none_of(one.rows.begin(), one.rows.end(),
+                     [](const GateRow& row) { return row.tag == "losses"; }));
+  CHECK(std::any_of(one.notes.begin(), one.notes.end(), [](const std::string& note) {
+    return note.find("the sides run two models") != std::string::npos;
+  }));
+  CHECK(row(lockstep_of(program, program, 0.5, {"old", "old"}), "losses").verdict ==
+        Verdict::kRegressed);
 }

@@ -192,7 +192,12 @@ TEST_CASE("the null workload trains through its script of qualities", "[mlperf]"
   const std::unique_ptr<Workload> workload = plan.workload->create();
   const TrainingLogFacts facts =
       training_log_facts(plan, {{"cpu", {{"model_name", "a processor"}}}});
+  CHECK(facts.benchmark == "retinanet");
   CHECK(facts.division == "open");
+  // What MLPerf has no benchmark of has a name of its own.
+  RunPlan other = null_plan({});
+  other.rules.workload = "segment-train";
+  CHECK(training_log_facts(other, nlohmann::json::object()).benchmark == "segment-train");
   CHECK(facts.platform == "a processor");
   CHECK(training_log_facts(plan, nlohmann::json::object()).platform == "unknown");
   {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -72,6 +73,10 @@ class OwnModelRun {
     const Outcome outcome = steps(more);
     INFO(outcome.err);
     CHECK(outcome.code == code);
+    int lines = 0;  // beside those of progress
+    std::istringstream all(outcome.err);
+    for (std::string line; std::getline(all, line);) lines += line.starts_with("harness: ") ? 1 : 0;
+    CHECK(lines == 1);
     return outcome.err;
   }
   nlohmann::json result() const { return read_json(only_file(out(), ".json")); }

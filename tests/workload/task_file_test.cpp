@@ -106,6 +106,15 @@ TEST_CASE("a task that trains has the rules of model-train, and no outputs", "[t
                task["model"]["training"] = {{"learning_rate", 0}};
              }),
              Catch::Contains("/model/training/learning_rate"));
+  const auto trained = [](const char* key, const json& value) {
+    return refusal([&](json& task) {
+      task["model"].erase("outputs");
+      task["model"]["training"] = {{"learning_rate", 0.1}};
+      task["model"][key] = value;
+    });
+  };
+  CHECK_THAT(trained("file", "net.pt2"), Catch::Contains("AOTInductor cannot be trained"));
+  CHECK_THAT(trained("batch", 4), Catch::Contains("/model/batch: is of a model that answers"));
 }
 
 TEST_CASE("a package of AOTInductor is known by its name", "[task]") {
@@ -122,18 +131,63 @@ TEST_CASE("the hash of a task is of what is asked, not of who answers", "[task]"
   CHECK(load([](json& task) {
           task["model"]["file"] = "other.pt2";
           task["model"]["sha256"] = std::string(64, 'b');
+          task["model"]["query_seconds"] = 5;
           task["summary"] = "Another.";
         }).sha256 == hash);
+  // Where a file lies is not what it holds, which has a hash of its own.
+  const auto of_samples = [](const char* kind, const char* path, const char* reference) {
+    return load([&](json& task) {
+             task["model"]["inputs"][0]["shape"] = {3, 2, 2};
+             task["model"]["samples"] = {{kind, path}};
+             if (std::string(kind) == "pictures") {
+               task["model"]["samples"]["preprocessing"] = "unit";
+             }
+             task["model"]["reference"] = {{"file", reference}, {"sha256", std::string(64, 'c')}};
+           })
+        .sha256;
+  };
+  CHECK(of_samples("tensors", "a", "r.pt") == of_samples("tensors", "../b", "x/r.pt"));
+  CHECK(of_samples("pictures", "a", "r.pt") == of_samples("pictures", "b/a", "r.pt"));
+  CHECK(of_samples("tensors", "a", "r.pt") != of_samples("pictures", "a", "r.pt"));
   const std::vector<Edit> edits = {
       [](json& task) { task["model"]["inputs"][0]["shape"] = {6}; },
       [](json& task) { task["model"]["samples"]["seed"] = 1; },
-      [](json& task) { task["model"]["query_seconds"] = 5; },
       [](json& task) { task["quality"]["target"] = 0.5; },
       [](json& task) { task["tiers"]["quick"]["min_steps"] = 7; },
       [](json& task) {
         task["model"]["reference"] = {{"file", "r.pt"}, {"sha256", std::string(64, 'c')}};
       }};
   for (const Edit& edit : edits) CHECK(load(edit).sha256 != hash);
+}
+
+TEST_CASE("a quality has the direction of its metric, and nothing of another metric's", "[task]") {
+  const auto quality = [](const json& said) {
+    return *load([&](json& task) { task["quality"] = said; }).quality;
+  };
+  const QualityRule error = quality({{"metric", "relative-error"}, {"target", 0.01}});
+  CHECK(error.direction == Direction::kLower);
+  CHECK_FALSE(error.highest);
+  CHECK(quality({{"metric", "correlation"}, {"target", 0.9}}).direction == Direction::kHigher);
+  CHECK(quality({{"target", 0.9}}).highest == 1);
+  CHECK_THAT(refusal([](json& task) {
+               task["quality"] = {{"metric", "relative-error"}};
+             }),
+             Catch::Contains("/quality"));
+  CHECK_THAT(
+      refusal([](json& task) {
+        task["quality"] = {{"metric", "relative-error"}, {"direction", "higher"}, {"target", 1}};
+      }),
+      Catch::Contains("of relative-error lower is better"));
+  CHECK_THAT(refusal([](json& task) {
+               task["quality"] = {{"metric", "top1"}, {"target", 1}};
+             }),
+             Catch::Contains("'top1' is none of a model") && Catch::Contains("top-1"));
+  CHECK_THAT(refusal([](json& task) {
+               task["model"].erase("outputs");
+               task["model"]["training"] = {{"learning_rate", 0.1}};
+               task["quality"] = {{"metric", "top-1"}, {"target", 1}};
+             }),
+             Catch::Contains("none of a model that trains"));
 }
 
 TEST_CASE("a task that makes no sense is refused with its place", "[task]") {

@@ -172,6 +172,19 @@ TEST_CASE("classify takes a folder of ImageNet's classes", "[classify]") {
   CHECK(result.at("/workload/division"_json_pointer) == "open");
   CHECK(result.at("/settings/effective/quality_target"_json_pointer).is_null());
   CHECK(run_harness({"validate", file.string()}).code == 0);
+  // The same pictures, each asked for twice.
+  REQUIRE(run_task("classify", folder / "twice", {"--data", data, "--set", "times-over=2"}).code ==
+          0);
+  const json twice = read_json(only_file(folder / "twice", ".json"));
+  CHECK(twice.at("/quality/value"_json_pointer) == result.at("/quality/value"_json_pointer));
+  CHECK(twice.at("/data/details/times_over"_json_pointer) == "2");
+  for (const char* times : {"0", "1001", "x", "1.5", "-2"}) {
+    const Outcome refused = run_task("classify", folder / "refused",
+                                     {"--data", data, "--set", std::string("times-over=") + times});
+    INFO(times << refused.err);
+    CHECK(refused.code == 1);
+    CHECK_THAT(refused.err, Catch::Contains("whole number from 1 to 1000"));
+  }
   const Outcome missed =
       run_task("classify", folder / "missed", {"--data", data, "--quality-target", "0.5"});
   CHECK(missed.code == 3);

@@ -114,6 +114,22 @@ TEST_CASE("a model that gives its losses is trained", "[model]") {
     own.task["model"]["sha256"] = sha256_of_file(own / "net.pt");
     CHECK_THAT(own.refusal(), Catch::Contains("as a loss, which is a single number"));
   }
+  const auto refused = [&](const std::string& code) {
+    save_trained(own / "net.pt", "def forward(self, x, labels):\n    " + code);
+    own.task["model"]["sha256"] = sha256_of_file(own / "net.pt");
+    return own.refusal();
+  };
+  SECTION("losses by names that are taken") {
+    CHECK_THAT(refused("return {'total': self.weight.sum()}"),
+               Catch::Contains("'total', which is the sum"));
+    CHECK_THAT(refused("return {'a b': self.weight.sum(), 'a_b': self.bias.sum()}"),
+               Catch::Contains("two losses that are both called a_b"));
+  }
+  SECTION("a graph that cannot be walked back") {
+    CHECK_THAT(
+        refused("y = self.weight.exp()\n    z = y.sum()\n    y.mul_(2)\n    return z + y.sum()"),
+        Catch::Contains("model net.pt: failed:"));
+  }
   SECTION("outputs") {
     own.task["model"]["outputs"] = {{4}};
     CHECK_THAT(own.refusal(), Catch::Contains("a model that trains gives losses"));

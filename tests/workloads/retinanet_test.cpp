@@ -65,7 +65,7 @@ TEST_CASE("800x800 has 120,087 anchors on strides 8, 16, 32, 61, 114", "[retinan
 }
 
 TEST_CASE("parameter counts are those of the reference", "[retinanet][parameters]") {
-  const ParameterStore store(264);
+  const RetinaNetParameters store(264);
   int64_t parameters = 0;
   int64_t trainable = 0;
   for (const Parameter& parameter : store.all()) {
@@ -85,7 +85,7 @@ TEST_CASE("parameter counts are those of the reference", "[retinanet][parameters
 
 TEST_CASE("initial values: the distributions of the reference, one seed one set of bits",
           "[retinanet][parameters]") {
-  ParameterStore store(4);
+  RetinaNetParameters store(4);
   store.set_initial_values(11);
   const auto deviation = [&](const char* name) {
     return store.get(name).detach().std().item<double>();
@@ -100,9 +100,9 @@ TEST_CASE("initial values: the distributions of the reference, one seed one set 
   CHECK(store.get("head.classification_head.cls_logits.bias")[0].item<float>() == -4.59511985F);
   CHECK(store.get("backbone.body.bn1.running_var").sum().item<float>() == 64);
   CHECK(store.get("backbone.body.bn1.running_mean").sum().item<float>() == 0);
-  ParameterStore again(4);
+  RetinaNetParameters again(4);
   again.set_initial_values(11);
-  ParameterStore other(4);
+  RetinaNetParameters other(4);
   other.set_initial_values(12);
   const char* name = "backbone.body.layer2.1.conv2.weight";
   CHECK(at::equal(store.get(name), again.get(name)));

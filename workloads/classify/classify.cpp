@@ -9,6 +9,7 @@
 #include <string>
 
 #include "harness/base/error.hpp"
+#include "harness/base/text.hpp"
 #include "harness/workload/registry.hpp"
 #include "kernels/runtime/allocator.hpp"
 #include "workloads/classify/mobilenet_v2.hpp"
@@ -22,7 +23,6 @@
 namespace harness::workloads {
 namespace {
 
-constexpr const char* kWeights = "mobilenet_v2-b0353104.pth";
 // Ridge regression on the features of the first 10,000 training pictures
 // (tests/oracle/classify_oracle.py).
 constexpr const char* kHead = "workloads/classify/fashion_mnist_head.safetensors";
@@ -30,7 +30,7 @@ constexpr const char* kHead = "workloads/classify/fashion_mnist_head.safetensors
 class Classify : public Inference {
  public:
   Description describe(const WorkloadContext& context) const override {
-    require_assets({kWeights}, context.home);
+    require_assets({kMobileNetV2File}, context.home);
     constexpr double kModel = 2 * 4 * 3.6e6;  // as read, and as packed
     const double side = pictures_                  ? static_cast<double>(pictures_->side())
                         : context.data_dir.empty() ? 96
@@ -39,8 +39,10 @@ class Classify : public Inference {
     // At their widest two neighbouring layers have 96 and 144 channels of a quarter of the picture.
     const double maps = 4.0 * (96 + 144) * side * side / 4;
     const auto batch = static_cast<double>(context.batch_size);
-    const std::int64_t kept = pictures_ ? std::min(pictures_->count(), context.samples_in_memory)
-                                        : context.samples_in_memory;
+    const std::int64_t times = times_over(context);
+    const std::int64_t kept = pictures_
+                                  ? std::min(times * pictures_->count(), context.samples_in_memory)
+                                  : context.samples_in_memory;
     return {kModel + static_cast<double>(kept) * picture + (batch + 32) * (picture + maps)};
   }
 
@@ -48,8 +50,10 @@ class Classify : public Inference {
     const Preparation preparation = preparation_of(context);
     pictures_ = context.data_dir.empty() ? fashion_pictures()
                                          : folder_pictures(context.data_dir, preparation);
+    times_over_ = times_over(context);
     DataReport report;
     report.dataset = pictures_->artifact();
+    if (times_over_ > 1) report.dataset->details[kTimesOver] = std::to_string(times_over_);
     report.eval_samples = samples();
     return report;
   }
@@ -57,7 +61,7 @@ class Classify : public Inference {
  private:
   void build() override {
     const auto implementation = kernels::conv_chain_operator().select(context().kernels);
-    const std::filesystem::path weights = find_asset(kWeights, context().home);
+    const std::filesystem::path weights = find_asset(kMobileNetV2File, context().home);
     model_.emplace(weights, implementation);
     head_weight_ = at::empty({pictures_->classes(), MobileNetV2::kFeatures});
     head_bias_ = at::empty({pictures_->classes()});
@@ -87,13 +91,25 @@ class Classify : public Inference {
     return facts;
   }
 
-  std::int64_t samples() const override { return pictures_->count(); }
+  /// Of `--set times-over`. Throws Error for what is no number of times.
+  static std::int64_t times_over(const WorkloadContext& context) {
+    constexpr std::int64_t kMost = 1000;
+    const std::string& text = context.settings.at("times-over");
+    const auto times = parse_integer(text);
+    if (times && *times >= 1 && *times <= kMost) return *times;
+    throw Error("--set times-over=" + printable(text, 40),
+                "is no whole number from 1 to " + std::to_string(kMost));
+  }
+
+  std::int64_t samples() const override { return times_over_ * pictures_->count(); }
+  /// Sample after sample the whole set, then the set again.
+  std::int64_t picture_of(std::int64_t sample) const { return sample % pictures_->count(); }
 
   void load(const Samples& samples) override {
     loaded_.clear();
     for (const std::int64_t sample : samples) {
       context().interrupted();
-      loaded_[sample] = pictures_->prepared(sample);
+      loaded_[sample] = pictures_->prepared(picture_of(sample));
     }
   }
 
@@ -110,7 +126,7 @@ class Classify : public Inference {
     std::int64_t right = 0;
     std::int64_t near = 0;
     for (std::int64_t i = 0; i < samples(); ++i) {
-      const at::Tensor hits = best[i].eq(pictures_->label(i));
+      const at::Tensor hits = best[i].eq(pictures_->label(picture_of(i)));
       right += hits[0].item<bool>() ? 1 : 0;
       near += hits.any().item<bool>() ? 1 : 0;
     }
@@ -124,6 +140,7 @@ class Classify : public Inference {
   }
 
   std::unique_ptr<PictureSet> pictures_{};
+  std::int64_t times_over_ = 1;
   std::optional<MobileNetV2> model_;
   at::Tensor head_weight_{}, head_bias_{};
   std::optional<Artifact> head_{};               ///< where it is a file of its own
@@ -131,13 +148,19 @@ class Classify : public Inference {
 };
 
 WorkloadInfo info() {
-  return {.name = "classify",
-          .summary = "Classification of pictures by MobileNetV2, one query after another.",
-          .offers = {{"precision", {"fp32", "bf16"}},
-                     {"allocator", kernels::allocator_names()},
-                     {"audit", {"none", "TEST01", "TEST04"}}},
-          .operators = operator_infos({"conv-chain"}),
-          .data_folder = "pictures of ImageNet's classes, a folder for each class"};
+  return {
+      .name = "classify",
+      .summary = "Classification of pictures by MobileNetV2, one query after another.",
+      .offers = {{"precision", {"fp32", "bf16"}},
+                 {"allocator", kernels::allocator_names()},
+                 {"audit", {"none", "TEST01", "TEST04"}}},
+      .settings = {{"times-over",
+                    "1",
+                    "how often the evaluation set is asked for; 5 makes its 10,000 pictures the "
+                    "50,000 samples that MLPerf's checker counts",
+                    {}}},
+      .operators = operator_infos({"conv-chain"}),
+      .data_folder = "pictures of ImageNet's classes, a folder for each class"};
 }
 
 const RegisterWorkload registered(info, [] { return std::make_unique<Classify>(); });

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "workloads/torch/weights_loading.hpp"
 
@@ -84,7 +85,8 @@ Norm norm_of(const std::map<std::string, at::Tensor>& tensors, const std::string
 
 }  // namespace
 
-MobileNetV2::MobileNetV2(const std::filesystem::path& weights, kernels::ConvChainFn* make_chain) {
+MobileNetV2Layers read_mobilenet_v2(const std::filesystem::path& weights) {
+  MobileNetV2Layers network;
   const std::vector<Source> all = sources();
   std::map<std::string, at::Tensor> tensors;
   for (const Source& source : all) {
@@ -94,20 +96,28 @@ MobileNetV2::MobileNetV2(const std::filesystem::path& weights, kernels::ConvChai
       tensors[source.norm + part] = at::empty({source.out});
     }
   }
-  artifact_ = load_weights(weights, tensors).artifact;
+  network.artifact = load_weights(weights, tensors).artifact;
   for (const Source& source : all) {
     const Norm norm = norm_of(tensors, source.norm);
     const at::Tensor folded =
         tensors.at(source.convolution + ".weight").to(at::kDouble) * norm.scale.view({-1, 1, 1, 1});
-    layers_.push_back({.weight = folded.to(at::kFloat).contiguous(at::MemoryFormat::ChannelsLast),
-                       .bias = norm.shift.to(at::kFloat),
-                       .stride = source.stride,
-                       .padding = (source.kernel - 1) / 2,
-                       .groups = source.groups,
-                       .relu = source.relu6,
-                       .ceiling = kCeiling,
-                       .adds_input_of = source.adds_input_of});
+    network.layers.push_back(
+        {.weight = folded.to(at::kFloat).contiguous(at::MemoryFormat::ChannelsLast),
+         .bias = norm.shift.to(at::kFloat),
+         .stride = source.stride,
+         .padding = (source.kernel - 1) / 2,
+         .groups = source.groups,
+         .relu = source.relu6,
+         .ceiling = kCeiling,
+         .adds_input_of = source.adds_input_of});
   }
+  return network;
+}
+
+MobileNetV2::MobileNetV2(const std::filesystem::path& weights, kernels::ConvChainFn* make_chain) {
+  MobileNetV2Layers network = read_mobilenet_v2(weights);
+  layers_ = std::move(network.layers);
+  artifact_ = std::move(network.artifact);
   chain_ = make_chain({.layers = layers_, .mean = true});
 }
 
@@ -115,9 +125,10 @@ at::Tensor MobileNetV2::features(const at::Tensor& pictures) const {
   return chain_->forward(pictures);
 }
 
-double MobileNetV2::flops(std::int64_t height, std::int64_t width) const {
+double flops_of_layers(const std::vector<kernels::ConvChainLayer>& layers, std::int64_t height,
+                       std::int64_t width) {
   double sum = 0;
-  for (const kernels::ConvChainLayer& layer : layers_) {
+  for (const kernels::ConvChainLayer& layer : layers) {
     height = (height - 1) / layer.stride + 1;
     width = (width - 1) / layer.stride + 1;
     sum += 2 * static_cast<double>(height * width * layer.weight.numel());

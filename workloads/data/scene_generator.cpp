@@ -85,16 +85,19 @@ std::array<int, 3> bright_tint(CounterRandom& random) {
 
 /// The picture's brightness shades the tint; it also is the opacity, steeply, so that the shape
 /// shows on any background while soft edges stay soft.
-void draw(Image& image, const ScaledPicture& picture, const SceneItem& item,
+void draw(Scene& scene, const ScaledPicture& picture, const SceneItem& item,
           const std::array<int, 3>& tint) {
+  Image& image = scene.image;
   for (int y = 0; y < item.height; ++y) {
     const std::uint8_t* values =
         picture.values.data() + row_start(picture.top + y, picture.side) + picture.left;
-    std::uint8_t* out = image.pixels.data() +
-                        (row_start(item.y + y, image.width) + static_cast<std::size_t>(item.x)) * 3;
-    for (int x = 0; x < item.width; ++x, out += 3) {
+    const std::size_t first = row_start(item.y + y, image.width) + static_cast<std::size_t>(item.x);
+    std::uint8_t* mask = scene.mask.data() + first;
+    std::uint8_t* out = image.pixels.data() + first * 3;
+    for (int x = 0; x < item.width; ++x, out += 3, ++mask) {
       const int value = values[x];
       if (value == 0) continue;
+      *mask = static_cast<std::uint8_t>(item.label + 1);
       const int opacity = std::min(255, value * 5);
       const int light = 88 + value * 168 / 255;  // of 256
       for (std::size_t c = 0; c < 3; ++c) {
@@ -118,6 +121,7 @@ Scene compose_scene(const FashionMnist& source, const SceneSet& set, SceneSplit 
   Scene scene;
   scene.image = make_image(set.width, set.height, "scene");
   paint_background(scene.image, stream(Purpose::kBackground));
+  scene.mask.resize(row_start(set.height, set.width));
 
   const int wanted = stream(Purpose::kItemCount).between(set.min_items, set.max_items);
   CounterRandom random = stream(Purpose::kItem);
@@ -142,7 +146,7 @@ Scene compose_scene(const FashionMnist& source, const SceneSet& set, SceneSplit 
           std::none_of(scene.items.begin(), scene.items.end(),
                        [&](const SceneItem& other) { return overlaps_too_much(item, other); });
       if (!free) continue;
-      draw(scene.image, *picture, item, tint);
+      draw(scene, *picture, item, tint);
       scene.items.push_back(item);
       break;
     }

@@ -2,6 +2,7 @@
 // arithmetic and counter-based random numbers only: the same pixels on every machine.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "workloads/data/fashion_mnist.hpp"
@@ -21,6 +22,8 @@ struct SceneItem {
 
 struct Scene {
   Image image{};
+  /// For each pixel, row by row: 0 for the background, else 1 + the label of what was drawn last.
+  std::vector<std::uint8_t> mask{};
   std::vector<SceneItem> items{};  ///< in drawing order: later ones may cover earlier ones a little
 };
 

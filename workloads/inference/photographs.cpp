@@ -43,9 +43,9 @@ at::Tensor middle_of_photograph(const Image& image, std::int64_t height, std::in
                                      std::to_string(kMostStretched) + " are the most");
   }
   // Of the side that is the tighter fit; whole pixels below, as torchvision has it.
-  const bool by_height = height * image.width <= width * image.height;
-  const std::int64_t wanted = (by_height ? width : height) * 8 / 7;
-  const std::int64_t tight = by_height ? image.width : image.height;
+  const bool wide_fits_tighter = height * image.width <= width * image.height;
+  const std::int64_t wanted = (wide_fits_tighter ? width : height) * 8 / 7;
+  const std::int64_t tight = wide_fits_tighter ? image.width : image.height;
   const std::int64_t rows = std::max(height, wanted * image.height / tight);
   const std::int64_t columns = std::max(width, wanted * image.width / tight);
   // Halves to even, as torchvision's crop.

@@ -43,12 +43,12 @@ void Guard::watch() {
   while (!ended_.wait_for(lock, kBetweenLooks, [this] { return end_; })) {
     const double until = until_;
     if (until == 0 || now() < until) continue;
-    give_up_(name_ + ": no answer within " + format_quantity(most_, "s") +
-             ", which is all that its task gives it");
+    give_up_(name_ + ": " + late_.load() + " within " + format_quantity(most_, "s"));
   }
 }
 
-Guard::Call::Call(Guard& guard, double most_seconds) : guard_(guard) {
+Guard::Call::Call(Guard& guard, double most_seconds, const char* late) : guard_(guard) {
+  guard.late_ = late;
   guard.most_ = most_seconds;
   guard.until_ = now() + most_seconds;
   inside = &guard;

@@ -21,10 +21,10 @@ class Guard {
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
 
-  /// While it lives the model runs. One at a time.
+  /// While it lives the model runs. One at a time. `late`: what is wrong when it takes longer.
   class Call {
    public:
-    Call(Guard& guard, double most_seconds);
+    Call(Guard& guard, double most_seconds, const char* late);
     ~Call();
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
@@ -41,6 +41,7 @@ class Guard {
   GiveUp give_up_;
   std::atomic<double> until_ = 0;  ///< on the steady clock, seconds; 0: the model is not running
   std::atomic<double> most_ = 0;
+  std::atomic<const char*> late_ = "";
   std::mutex mutex_;
   std::condition_variable ended_;
   bool end_ = false;

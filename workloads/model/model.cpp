@@ -39,23 +39,28 @@ class OwnModel : public Inference {
     const double sample = input_bytes(task);
     double answer = 0;
     for (const auto& shape : task.outputs) answer += 4.0 * static_cast<double>(values_of(shape));
-    const std::int64_t kept = samples_ ? std::min(samples_->count(), context.samples_in_memory)
-                                       : context.samples_in_memory;
+    const std::int64_t drawn = task.samples.drawn;
+    const std::int64_t count = samples_ ? samples_->count() : drawn;
+    const std::int64_t kept =
+        count > 0 ? std::min(count, context.samples_in_memory) : context.samples_in_memory;
     const auto batch = static_cast<double>(context.batch_size + kReferenceBatch);
-    const double answers = samples_ ? static_cast<double>(samples_->count()) * answer : 0;
+    // As read, as a stream, as loaded; and answers by parts and whole, its own and the reference's.
+    constexpr double kOfProgram = 3;
+    constexpr double kOfAnswers = 4;
     // What it needs inside of itself nobody knows before it runs.
-    return {file_bytes(task) + static_cast<double>(kept) * sample + batch * (sample + answer) +
-            answers};
+    return {kOfProgram * program_bytes(task) + held_bytes(task) +
+            static_cast<double>(kept) * sample + batch * (sample + answer) +
+            kOfAnswers * static_cast<double>(count) * answer};
   }
 
   DataReport open_data(const WorkloadContext& context) override {
     const ModelTask& task = task_of(context);
     samples_ = open_samples(task, context);
-    const std::string misfit = metric_misfit(
-        context.quality_metric, values_of(task.outputs.front()), samples_->labels().defined());
+    const std::string misfit = metric_misfit(context.quality_metric, task.outputs.front(),
+                                             samples_->labels(), samples_->boxes());
     if (!misfit.empty()) {
       throw Error("quality metric '" + context.quality_metric + "' of the task", misfit,
-                  "one of " + join(model_metrics(), ", "));
+                  "docs/tasks.md has all of them");
     }
     DataReport report;
     report.dataset = samples_->artifact();
@@ -65,22 +70,19 @@ class OwnModel : public Inference {
 
  private:
   static void refuse_settings(const ModelTask& task, const WorkloadContext& context) {
-    choose_metric(context.quality_metric);
-    if (task.format != "aotinductor") return;
-    if (context.precision != "fp32") {
-      throw Error("--precision " + context.precision,
-                  "a package of AOTInductor computes as it was compiled", "leave it out");
+    if (const std::string why = precision_misfit(task, context.precision); !why.empty()) {
+      throw Error("--precision " + context.precision, why, "leave it out");
     }
+    if (task.format != "aotinductor") return;
     if (const std::string& script = context.settings.at(kScript); script != "as-is") {
       throw Error("--set script=" + script, "is for TorchScript", "leave it out");
     }
-  }
-
-  static void choose_metric(const std::string& metric) {
-    const std::vector<std::string> known = model_metrics();
-    if (std::find(known.begin(), known.end(), metric) != known.end()) return;
-    throw Error("quality metric '" + printable(metric) + "' of the task", "is none of a model",
-                did_you_mean(metric, known));
+    // Held against itself it would agree whatever it answers.
+    if (!task.reference && is_held_against_reference(context.quality_metric)) {
+      throw Error("quality metric '" + context.quality_metric + "' of the task",
+                  "a package has no form in fp32 of its own to be held against",
+                  "\"reference\" in the task, or a metric by labels");
+    }
   }
 
   void build() override {
@@ -139,7 +141,7 @@ class OwnModel : public Inference {
   at::Tensor rows_of(OwnProgram& program, const std::vector<at::Tensor>& inputs,
                      std::int64_t size) const {
     const ModelTask& task = task_of(context());
-    const std::vector<Output> outputs = program.run(inputs);
+    const std::vector<Output> outputs = program.answer(inputs);
     if (outputs.size() != task.outputs.size()) {
       program.refuse("gives " + format_count(std::ssize(outputs), "output") + ", its task says " +
                      std::to_string(task.outputs.size()));
@@ -149,8 +151,10 @@ class OwnModel : public Inference {
       const at::Tensor& output = outputs[i].value;
       std::vector<std::int64_t> shape = task.outputs[i];
       shape.insert(shape.begin(), size);
-      if (output.sizes() != at::IntArrayRef(shape) || output.is_complex()) {
+      const bool numbers = output.layout() == at::kStrided && !output.is_complex();
+      if (output.sizes() != at::IntArrayRef(shape) || !numbers) {
         program.refuse("output " + std::to_string(i) + " is " +
+                       (output.layout() == at::kStrided ? "" : "sparse ") +
                        c10::toString(output.scalar_type()) + " of " + shape_text(output.sizes()) +
                        ", its task says " + shape_text(shape) + " for a query of " +
                        format_count(size, "sample"));
@@ -166,6 +170,7 @@ class OwnModel : public Inference {
                        {.rows = answers,
                         .first = values_of(task.outputs.front()),
                         .labels = samples_->labels(),
+                        .boxes = samples_->boxes(),
                         .reference = [this] { return reference_answers(); }});
   }
 

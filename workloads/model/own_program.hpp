@@ -4,6 +4,8 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/Allocator.h>
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,8 +21,10 @@ const ModelTask& task_of(const WorkloadContext& context);
 
 /// Bytes of what the model gets for one sample, all inputs together.
 double input_bytes(const ModelTask& task);
-/// Of the program, as read and as loaded, and of the samples' file, where there is one.
-double file_bytes(const ModelTask& task);
+/// Of the program's file.
+double program_bytes(const ModelTask& task);
+/// Of the samples' file, where there is one: it is held in memory.
+double held_bytes(const ModelTask& task);
 
 class OwnProgram {
  public:
@@ -34,6 +38,10 @@ class OwnProgram {
   /// Throws Error for what the model says, and where it left other threads or another allocator
   /// behind. Gives the run up where it does not come back.
   std::vector<Output> run(const std::vector<at::Tensor>& inputs);
+  /// The same with inputs that are used again: throws Error also where the first call changes them.
+  std::vector<Output> answer(const std::vector<at::Tensor>& inputs);
+  /// Does `work`, which runs code of the model, under the same watch. `samples`: that it is about.
+  void watch(std::int64_t samples, const std::function<void()>& work);
   /// Throws Error where there is nothing to train.
   std::vector<at::Tensor> trained_parameters() const;
   void set_training(bool trains) { program_->set_training(trains); }
@@ -41,11 +49,15 @@ class OwnProgram {
   [[noreturn]] void refuse(const std::string& what) const;
 
  private:
+  /// Throws Error where the process is no longer as it was asked for.
+  void require_settings() const;
+
   const WorkloadContext& context_;
   std::string name_;
   Guard guard_;
-  std::unique_ptr<Program> program_;
   const c10::Allocator* allocator_;
+  std::unique_ptr<Program> program_;
+  bool answered_ = false;
 };
 
 }  // namespace harness::workloads

@@ -3,8 +3,17 @@
 #include <c10/util/Exception.h>
 #include <torch/csrc/inductor/aoti_package/model_package_loader.h>
 #include <torch/csrc/jit/api/module.h>
+#include <torch/csrc/jit/runtime/print_handler.h>
 #include <torch/csrc/jit/serialization/import.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <new>
 #include <sstream>
 #include <stdexcept>
 #include <string_view>
@@ -20,6 +29,47 @@ namespace {
 constexpr std::size_t kLargestProgram = std::size_t{16} << 30;
 constexpr const char* kHowToSave =
     "torch.jit.script(model).save(FILE) or torch.jit.trace makes one";
+
+/// Standard output is the result's, or that of the protocol with a gate.
+void print_to_standard_error() {
+  torch::jit::setPrintHandler([](const std::string& text) {
+    for (const std::string& line : split(text, '\n')) {
+      if (!line.empty()) std::fprintf(stderr, "model: %s\n", printable(line, 400).c_str());
+    }
+  });
+}
+
+/// A file that nobody else can write, removed at the end.
+class PrivateFile {
+ public:
+  explicit PrivateFile(const std::string& content) {
+    std::string name = (std::filesystem::temp_directory_path() / "harness-XXXXXX.pt2").string();
+    constexpr int kEnding = 4;
+    const int file = ::mkstemps(name.data(), kEnding);
+    if (file < 0) throw Error(printable(name), std::strerror(errno));
+    ::close(file);
+    path_ = name;
+    std::ofstream out(path_, std::ios::binary);
+    out << content << std::flush;
+    if (out) return;
+    remove();
+    throw Error(printable(name), "cannot be written",
+                "a package is copied there before it is loaded: make room, or set TMPDIR");
+  }
+  ~PrivateFile() { remove(); }
+  PrivateFile(const PrivateFile&) = delete;
+  PrivateFile& operator=(const PrivateFile&) = delete;
+
+  std::string path() const { return path_.string(); }
+
+ private:
+  void remove() const {
+    std::error_code ignored;
+    std::filesystem::remove(path_, ignored);
+  }
+
+  std::filesystem::path path_{};
+};
 
 void require_hash(const ProgramFile& program, const std::string& found) {
   if (found == program.sha256) return;
@@ -93,12 +143,18 @@ class AotInductor : public Program {
 std::string what_a_model_says(const std::exception& error) {
   const auto* const of_torch = dynamic_cast<const c10::Error*>(&error);
   const std::string text = of_torch != nullptr ? of_torch->what_without_backtrace() : error.what();
-  // Behind the trace through the model's code stands what was raised there.
-  constexpr std::string_view kRaised = "Error: ";
-  const std::size_t raised = text.rfind(kRaised);
-  std::string line = raised == std::string::npos ? text : text.substr(raised + kRaised.size());
-  line.erase(0, line.find_first_not_of(" \n"));
-  return printable(line.substr(0, line.find('\n')), 400);
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return reason(error);
+  // Behind the trace through the model's code stands what was raised there, on a line of its own.
+  std::string said = text;
+  for (const std::string& line : split(text, '\n')) {
+    const std::size_t colon = line.find(": ");
+    const bool raised = colon != std::string::npos && line.substr(0, colon).ends_with("Error") &&
+                        line.find(' ') == colon + 1;
+    if (raised && colon + 2 < line.size()) said = line.substr(colon + 2);
+  }
+  said.erase(0, said.find_first_not_of(" \n"));
+  if (said.starts_with("std::bad_alloc")) return reason(std::bad_alloc());
+  return printable(said.empty() ? "no reason was given" : said.substr(0, said.find('\n')), 400);
 }
 
 void require_program(const ProgramFile& program) {
@@ -110,11 +166,16 @@ std::unique_ptr<Program> open_program(const ProgramFile& program, const std::str
   const std::string name = printable(program.file.string());
   const bool package = format == "aotinductor";
   // Held in memory from the hash on, so that what runs is what was hashed.
-  const std::string content = package ? "" : read_file(program.file, kLargestProgram);
-  require_hash(program, package ? sha256_of_file(program.file) : sha256_hex(content));
+  const std::string content = read_file(program.file, kLargestProgram);
+  require_hash(program, sha256_hex(content));
+  print_to_standard_error();
   try {
-    if (package) return std::make_unique<AotInductor>(program.file.string());
+    // It computes on whatever lies where it expects its inputs, unless it is asked to look.
+    ::setenv("AOTI_RUNTIME_CHECK_INPUTS", "1", 1);
+    if (package) return std::make_unique<AotInductor>(PrivateFile(content).path());
     return std::make_unique<TorchScript>(content, script);
+  } catch (const Error&) {
+    throw;
   } catch (const std::exception& error) {
     throw Error(name,
                 std::string("is no ") + (package ? "package of AOTInductor" : "TorchScript") +

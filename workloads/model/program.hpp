@@ -28,7 +28,7 @@ class Program {
  public:
   virtual ~Program() = default;
   /// All that the model gives: a tensor, or a tuple, list or dictionary of them, in its order.
-  /// Throws what LibTorch throws.
+  /// `inputs` are contiguous. Throws what LibTorch throws.
   virtual std::vector<Output> run(const std::vector<at::Tensor>& inputs) = 0;
   /// Those that ask for a gradient. Empty where it cannot be trained.
   virtual std::vector<at::Tensor> parameters() const { return {}; }
@@ -39,12 +39,13 @@ class Program {
 /// Throws Error, naming the file, where it is not the one that the task means.
 void require_program(const ProgramFile& program);
 
-/// Hashes the file, and loads it where that is the hash it has to have. Throws Error, naming the
-/// file, where it is not, and for what is no program of this format.
+/// Reads and hashes the file, and loads what was read where that is the hash it has to have. What
+/// TorchScript prints goes to standard error. Throws Error, naming the file, where it is not, and
+/// for what is no program of this format.
 std::unique_ptr<Program> open_program(const ProgramFile& program, const std::string& format,
                                       Script script);
 
-/// What went wrong in LibTorch or a model, in one line without a trace.
+/// What went wrong in LibTorch or a model, in one line without a trace; never empty.
 std::string what_a_model_says(const std::exception& error);
 
 }  // namespace harness::workloads

@@ -178,15 +178,7 @@ class PictureSamples : public ModelSampleSet {
 
   std::vector<at::Tensor> sample(std::int64_t index) const override {
     const fs::path file = folder_.root / folder_.pictures[static_cast<std::size_t>(index)].file;
-    const Image image = read_image(file);
-    if (preprocessing_ == "imagenet") {
-      return {by_imagenets_colours(
-          middle_of_photograph(image, height_, width_, file.string()).div(255))};
-    }
-    const at::Tensor scaled = scaled_photograph(image, height_, width_);
-    if (preprocessing_ == "unit") return {scaled.div(255)};
-    if (preprocessing_ == "symmetric") return {scaled.div(127.5).sub_(1)};
-    return {scaled};  // raw
+    return {prepared_for_model(read_image(file), preprocessing_, height_, width_, file.string())};
   }
 
   at::Tensor labels() const override {
@@ -212,11 +204,25 @@ class PictureSamples : public ModelSampleSet {
 
 }  // namespace
 
+at::Tensor prepared_for_model(const Image& image, const std::string& preprocessing,
+                              std::int64_t height, std::int64_t width, const std::string& name) {
+  // In the usual order in memory, whatever the preprocessing: a package is compiled for one.
+  if (preprocessing == "imagenet") {
+    return by_imagenets_colours(middle_of_photograph(image, height, width, name).div(255))
+        .contiguous();
+  }
+  const at::Tensor scaled = scaled_photograph(image, height, width).contiguous();
+  if (preprocessing == "unit") return scaled.div(255);
+  if (preprocessing == "symmetric") return scaled.div(127.5).sub_(1);
+  return scaled;  // raw
+}
+
 std::unique_ptr<ModelSampleSet> open_samples(const ModelTask& task,
                                              const WorkloadContext& context) {
   if (!task.samples.tensors.empty()) {
     return std::make_unique<TensorSamples>(task.samples.tensors, task.inputs);
   }
+  if (!task.samples.boxes.empty()) return open_box_samples(task, context);
   if (task.samples.pictures.empty()) {
     return std::make_unique<DrawnSamples>(task.samples, task.inputs);
   }

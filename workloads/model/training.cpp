@@ -56,14 +56,10 @@ class OwnTraining : public TorchWorkload, public Steps {
  public:
   Description describe(const WorkloadContext& context) const override {
     const ModelTask& task = task_of(context);
-    if (task.format != "torchscript") {
-      throw Error("the task's model", "a package of AOTInductor cannot be trained",
-                  "training takes TorchScript");
-    }
     // Weights, gradients, and two of the optimiser's. What it needs inside nobody knows.
     constexpr double kOfEachWeight = 4;
-    return {kOfEachWeight * file_bytes(task) +
-            static_cast<double>(context.batch_size) * input_bytes(task)};
+    return {kOfEachWeight * program_bytes(task) + held_bytes(task) +
+            2 * static_cast<double>(context.batch_size) * input_bytes(task)};
   }
 
   DataReport open_data(const WorkloadContext& context) override {
@@ -86,10 +82,10 @@ class OwnTraining : public TorchWorkload, public Steps {
     }
     {
       const Phase phase = context().phase("backward");
-      total.backward();
+      program_->watch(context().batch_size, [&] { total.backward(); });
     }
     const Phase phase = context().phase("optimizer");
-    optimizer_->step();
+    program_->watch(context().batch_size, [&] { optimizer_->step(); });
     return stats;
   }
 
@@ -175,7 +171,7 @@ class OwnTraining : public TorchWorkload, public Steps {
     return inputs;
   }
 
-  /// Their sum. Throws Error for what is no loss, or cannot be trained.
+  /// Their sum. Throws Error for what is no loss, has no name of its own, or cannot be trained.
   at::Tensor losses_of(const std::vector<Output>& outputs, StepStats& stats) const {
     at::Tensor total;
     for (const Output& loss : outputs) {
@@ -184,8 +180,13 @@ class OwnTraining : public TorchWorkload, public Steps {
                          shape_text(loss.value.sizes()) + " as a loss, which is a single number");
       }
       const at::Tensor value = loss.value.reshape({});
-      if (!loss.name.empty() && loss.name != kTotal) {
-        stats.losses[name_of(loss.name)] = value.item<double>();
+      if (!loss.name.empty()) {
+        const std::string name = name_of(loss.name);
+        // The sum of a sum and its parts would be trained.
+        if (name == kTotal) program_->refuse("gives a loss 'total', which is the sum of all");
+        if (!stats.losses.emplace(name, value.item<double>()).second) {
+          program_->refuse("gives two losses that are both called " + name);
+        }
       }
       total = total.defined() ? total + value : value;
     }

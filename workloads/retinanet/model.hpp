@@ -49,8 +49,8 @@ class RetinaNet {
   explicit RetinaNet(const RetinaNetConfig& config);
 
   const RetinaNetConfig& config() const { return config_; }
-  ParameterStore& parameters() { return parameters_; }
-  const ParameterStore& parameters() const { return parameters_; }
+  RetinaNetParameters& parameters() { return parameters_; }
+  const RetinaNetParameters& parameters() const { return parameters_; }
   /// (anchors, 4), the same for every image.
   const at::Tensor& anchors() const { return anchors_; }
 
@@ -88,7 +88,7 @@ class RetinaNet {
   kernels::FocalLossFn* focal_loss_;
   kernels::BoxLossFn* box_loss_;
   kernels::MatcherFn* matcher_;
-  ParameterStore parameters_;
+  RetinaNetParameters parameters_;
   LayerPlaces places_;
   std::vector<Layer> layers_;  ///< in the table's order
   std::vector<at::Tensor> level_anchors_;

@@ -247,12 +247,8 @@ void RetinaNetTraining::write_weights(const std::filesystem::path& file,
 }
 
 void RetinaNetTraining::load_state(const std::filesystem::path& file) {
-  const TrainingCounters counters = load_training_state(file, model_->parameters(), adam_);
-  const auto iteration = counters.find("iteration");
-  if (iteration == counters.end() || iteration->second < 0) {
-    throw Error(printable(file.string()), "does not say how many steps were done");
-  }
-  iteration_ = iteration->second;
+  iteration_ =
+      counter_of(load_training_state(file, model_->parameters(), adam_), "iteration", file);
   resumed_ = true;
 }
 

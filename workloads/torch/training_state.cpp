@@ -237,4 +237,11 @@ TrainingCounters load_training_state(const fs::path& path, ParameterStore& param
   return counters;
 }
 
+std::int64_t counter_of(const TrainingCounters& counters, const std::string& name,
+                        const std::filesystem::path& file) {
+  const auto found = counters.find(name);
+  if (found != counters.end() && found->second >= 0) return found->second;
+  throw Error(printable(file.string()), "does not say how many steps were done");
+}
+
 }  // namespace harness::workloads

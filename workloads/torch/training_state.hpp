@@ -7,7 +7,7 @@
 #include <string>
 
 #include "kernels/optimizer/optimizer.hpp"
-#include "workloads/retinanet/parameters.hpp"
+#include "workloads/torch/parameters.hpp"
 
 namespace harness::workloads {
 
@@ -32,6 +32,11 @@ void save_training_state(const std::filesystem::path& path, const ParameterStore
 /// value changes.
 TrainingCounters load_training_state(const std::filesystem::path& path, ParameterStore& parameters,
                                      kernels::AdamState& adam);
+
+/// The counter of that name in what was read from `file`. Throws Error where there is none, or it
+/// is negative.
+std::int64_t counter_of(const TrainingCounters& counters, const std::string& name,
+                        const std::filesystem::path& file);
 
 /// Writes all parameters and buffers by their names as safetensors, with `labels` as metadata, over
 /// what was at `path`. Throws Error when it cannot be written.
