@@ -114,7 +114,7 @@ nlohmann::ordered_json inference_system_description(const SystemDescriptionFacts
   constexpr const char* kNone = "none";
   nlohmann::ordered_json fields = system_description(facts, system);
   for (auto& [name, value] : fields.items()) {
-    if (name.starts_with("accelerator_") && value == "") value = kNone;
+    if (name.starts_with("accelerator_") && value.get<std::string>().empty()) value = kNone;
   }
   fields["status"] = "rdi";
   fields["system_type"] = "edge";

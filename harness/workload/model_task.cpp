@@ -54,6 +54,7 @@ class Section {
     input.name = object.value("name", index == 0 ? "input" : fmt::format("input{}", index));
     input.shape = shape(object.at("shape"), where + "/shape", values);
     input.type = object.value("type", input.type);
+    if (input.type == "uint8") input.high = 255;
     if (!object.contains("range")) return input;
     input.low = object.at("range").at(0);
     input.high = object.at("range").at(1);
@@ -79,6 +80,14 @@ class Section {
              "'" + printable(inputs.back().name) + "' has another meaning already");
     }
     return inputs;
+  }
+
+  /// Of token ids from 0 to 1 nobody learns anything.
+  void require_ranges(const json& list) const {
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (list[i].value("type", "") != "int64" || list[i].contains("range")) continue;
+      refuse(fmt::format("inputs/{}/range", i), "is missing: drawn int64 needs one");
+    }
   }
 
   ModelSamples samples(const json& object, const std::vector<ModelInput>& inputs) const {
@@ -151,9 +160,13 @@ ModelTask model_task_from_json(const json& section, const fs::path& folder,
   task.batch = section.value("batch", task.batch);
   task.query_seconds = section.value("query_seconds", task.query_seconds);
   task.samples = read.samples(section.at("samples"), task.inputs);
+  if (task.samples.drawn > 0) read.require_ranges(section.at("inputs"));
   if (section.contains("training")) task.training = read.training(section.at("training"));
   if (task.training && task.format != "torchscript") {
     read.refuse("training", "a package of AOTInductor cannot be trained");
+  }
+  if (task.training && task.reference) {
+    read.refuse("reference", "is for a model that answers: one that trains is held to its loss");
   }
   if (task.training && !task.samples.boxes.empty()) {
     read.refuse("samples/boxes", "are for a model that answers: one that trains is given no boxes");

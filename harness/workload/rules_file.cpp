@@ -297,7 +297,9 @@ Rules rules_from_document(json document, const std::filesystem::path& home,
         fmt::format("breaks rules/rules.schema.json{}: {}",
                     problems.front().path.empty() ? "" : " at " + printable(problems.front().path),
                     problems.front().reason),
-        "mend the file; rules/README.md describes each field");
+        problems.front().path.starts_with("/model")
+            ? "mend the file; docs/tasks.md describes each field"
+            : "mend the file; rules/README.md describes each field");
   }
   Rules rules;
   rules.workload = document.at("workload");

@@ -30,6 +30,28 @@ std::string null_in(const json& value) {
   return {};
 }
 
+/// What the schema would only call an unknown field: it knows four kinds of samples, and none that
+/// lacks a field of its own.
+void check_samples(const json& own, const std::string& name) {
+  const json samples = own.value("/model/samples"_json_pointer, json());
+  if (!samples.is_object()) return;
+  const auto refuse = [&](const std::string& why) {
+    throw Error(name, "/model/samples: " + why,
+                "mend the file; docs/tasks.md describes each field");
+  };
+  const bool boxes = samples.contains("boxes");
+  if (!boxes && !samples.contains("pictures")) return;
+  const std::string kind = boxes ? "boxes" : "pictures";
+  if (!samples.contains("preprocessing")) refuse("with '" + kind + "' comes 'preprocessing'");
+  if (!boxes) return;
+  if (!samples.contains("classes")) refuse("with 'boxes' comes 'classes', how many there are");
+  if (samples.at("preprocessing") == "imagenet")
+    refuse("imagenet cuts pictures, and boxes with them");
+  if (own.value("/quality/metric"_json_pointer, json()) == "mAP") return;
+  throw Error(name, "/quality: boxes are judged by mAP",
+              R"("quality": {"metric": "mAP", "target": ...} in the task)");
+}
+
 /// What the metric that is asked for implies, where the file does not say it. A quality of another
 /// metric than the rules' own has nothing of theirs. Throws Error for one that no model has.
 void complete_quality(json& own, json& rules, bool trains, const std::string& name) {
@@ -90,6 +112,7 @@ Rules load_task_file(const fs::path& file, const fs::path& home, const ScenarioI
                 "this task is for '" + workload + "': leave it out");
   }
   json document = read_rules_text(home / rules_file_of(workload));
+  check_samples(own, name);
   complete_quality(own, document, trains, name);
   document.merge_patch(own);
   Rules rules = rules_from_document(document, home, file, scenarios);

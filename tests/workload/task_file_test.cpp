@@ -113,6 +113,8 @@ TEST_CASE("a task that trains has the rules of model-train, and no outputs", "[t
       task["model"][key] = value;
     });
   };
+  CHECK_THAT(trained("reference", {{"file", "r.pt"}, {"sha256", std::string(64, 'c')}}),
+             Catch::Contains("/model/reference: is for a model that answers"));
   CHECK_THAT(trained("file", "net.pt2"), Catch::Contains("AOTInductor cannot be trained"));
   CHECK_THAT(trained("batch", 4), Catch::Contains("/model/batch: is of a model that answers"));
 }
@@ -188,6 +190,32 @@ TEST_CASE("a quality has the direction of its metric, and nothing of another met
                task["quality"] = {{"metric", "top-1"}, {"target", 1}};
              }),
              Catch::Contains("none of a model that trains"));
+}
+
+TEST_CASE("samples that lack what belongs to them are told what", "[task]") {
+  const auto with = [](const json& samples, const json& quality) {
+    return refusal([&](json& task) {
+      task["model"]["inputs"][0]["shape"] = {3, 8, 8};
+      task["model"]["outputs"] = {{4, 6}};
+      task["model"]["samples"] = samples;
+      task["quality"] = quality;
+    });
+  };
+  const json map = {{"metric", "mAP"}, {"target", 0.5}};
+  const json whole = {{"boxes", "b"}, {"preprocessing", "unit"}, {"classes", 3}};
+  CHECK(with(whole, map) == "no error");
+  CHECK_THAT(with({{"boxes", "b"}, {"classes", 3}}, map), Catch::Contains("comes 'preprocessing'"));
+  CHECK_THAT(with({{"pictures", "b"}}, map), Catch::Contains("comes 'preprocessing'"));
+  CHECK_THAT(with({{"boxes", "b"}, {"preprocessing", "unit"}}, map),
+             Catch::Contains("comes 'classes'"));
+  CHECK_THAT(with({{"boxes", "b"}, {"preprocessing", "imagenet"}, {"classes", 3}}, map),
+             Catch::Contains("imagenet cuts pictures"));
+  CHECK_THAT(with(whole, {{"metric", "agreement"}, {"target", 0.5}}),
+             Catch::Contains("boxes are judged by mAP"));
+  CHECK_THAT(refusal([](json& task) { task["model"]["inputs"][0]["type"] = "int64"; }),
+             Catch::Contains("/model/inputs/0/range: is missing: drawn int64 needs one"));
+  CHECK_THAT(refusal([](json& task) { task["model"]["format"] = "onnx"; }),
+             Catch::Contains("docs/tasks.md"));
 }
 
 TEST_CASE("a task that makes no sense is refused with its place", "[task]") {

@@ -150,7 +150,7 @@ TEST_CASE("items lie in their scene, within the set's limits", "[data]") {
   std::array<int, 10> classes{};
   for (int i = 0; i < 60; ++i) {
     const Scene scene = compose_scene(*source, set, SceneSplit::kTrain, i);
-    CHECK(scene.items.size() >= 1);
+    CHECK_FALSE(scene.items.empty());
     CHECK(scene.items.size() <= 6);
     for (const SceneItem& item : scene.items) {
       CHECK(item.x >= 0);

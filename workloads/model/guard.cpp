@@ -43,7 +43,7 @@ void Guard::watch() {
   while (!ended_.wait_for(lock, kBetweenLooks, [this] { return end_; })) {
     const double until = until_;
     if (until == 0 || now() < until) continue;
-    give_up_(name_ + ": " + late_.load() + " within " + format_quantity(most_, "s"));
+    give_up_(name_ + ": " + late_.load() + " " + format_quantity(most_, "s"));
   }
 }
 

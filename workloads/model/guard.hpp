@@ -21,7 +21,8 @@ class Guard {
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
 
-  /// While it lives the model runs. One at a time. `late`: what is wrong when it takes longer.
+  /// While it lives the model runs. One at a time. `late`: what is wrong when it takes longer; how
+  /// long that is follows.
   class Call {
    public:
     Call(Guard& guard, double most_seconds, const char* late);

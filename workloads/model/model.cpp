@@ -90,6 +90,11 @@ class OwnModel : public Inference {
     if (task.reference) require_program(*task.reference);  // long before it is asked
     program_ = std::make_unique<OwnProgram>(context(), task.program, task.format,
                                             scripts().at(context().settings.at(kScript)));
+    if (!task.reference || !is_held_against_reference(context().quality_metric)) return;
+    // Asked behind all queries; whether it can be is found out before them.
+    const c10::InferenceMode no_gradients;
+    OwnProgram reference(context(), *task.reference, "torchscript", Script::kAsIs);
+    answers_of(reference, {samples_->sample(0)});
   }
 
   WorkloadFacts facts_of_model() const override {

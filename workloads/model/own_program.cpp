@@ -52,7 +52,7 @@ OwnProgram::OwnProgram(const WorkloadContext& context, const ProgramFile& file,
       guard_("model " + name_, context.give_up),
       allocator_(at::getCPUAllocator()) {
   {
-    const Guard::Call call(guard_, kLoadingSeconds, "it was not loaded");
+    const Guard::Call call(guard_, kLoadingSeconds, "it was not loaded within");
     program_ = open_program(file, format, script);
   }
   require_settings();
@@ -85,7 +85,7 @@ void OwnProgram::watch(std::int64_t samples, const std::function<void()>& work) 
     const Guard::Call call(
         guard_,
         task_of(context_).query_seconds * static_cast<double>(std::max<std::int64_t>(1, queries)),
-        "no answer");
+        "no answer within the query_seconds of its task,");
     work();
   } catch (const Error&) {
     throw;

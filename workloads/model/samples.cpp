@@ -66,7 +66,7 @@ class DrawnSamples : public ModelSampleSet {
   // How they are drawn stands in the task, which has a hash of its own.
   Artifact artifact() const override {
     return {"drawn",
-            "drawn within the inputs' ranges from seed " + std::to_string(seed_),
+            "within the inputs' ranges, from seed " + std::to_string(seed_),
             {},
             {{"samples", std::to_string(count_)}}};
   }
