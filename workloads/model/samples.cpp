@@ -132,16 +132,16 @@ class TensorSamples : public ModelSampleSet {
   }
 
   void read_labels(SafetensorsFile& file) {
-    static const std::map<DType, at::ScalarType> kTypes = {{DType::kInt64, at::kLong},
-                                                           {DType::kInt32, at::kInt},
-                                                           {DType::kUInt8, at::kByte},
-                                                           {DType::kFloat32, at::kFloat},
-                                                           {DType::kFloat64, at::kDouble}};
+    static const std::map<DType, at::ScalarType> types = {{DType::kInt64, at::kLong},
+                                                          {DType::kInt32, at::kInt},
+                                                          {DType::kUInt8, at::kByte},
+                                                          {DType::kFloat32, at::kFloat},
+                                                          {DType::kFloat64, at::kDouble}};
     const auto index = place(file, kLabels);
     if (!index) return;
     const SafeTensor& held = file.header().tensors[*index];
-    const auto type = kTypes.find(held.dtype);
-    if (held.shape != std::vector<std::int64_t>{count_} || type == kTypes.end()) {
+    const auto type = types.find(held.dtype);
+    if (held.shape != std::vector<std::int64_t>{count_} || type == types.end()) {
       file.refuse(std::string("its tensor '") + kLabels + "' is " + dtype_name(held.dtype) +
                   " of " + shape_text(held.shape) + ": a number is wanted for each of " +
                   format_count(count_, "sample"));
@@ -211,7 +211,7 @@ at::Tensor prepared_for_model(const Image& image, const std::string& preprocessi
     return by_imagenets_colours(middle_of_photograph(image, height, width, name).div(255))
         .contiguous();
   }
-  const at::Tensor scaled = scaled_photograph(image, height, width).contiguous();
+  at::Tensor scaled = scaled_photograph(image, height, width).contiguous();
   if (preprocessing == "unit") return scaled.div(255);
   if (preprocessing == "symmetric") return scaled.div(127.5).sub_(1);
   return scaled;  // raw
