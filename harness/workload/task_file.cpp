@@ -30,10 +30,18 @@ std::string null_in(const json& value) {
   return {};
 }
 
+/// What lies at `outer`/`inner`; null where one of them is no object that has it.
+json at(const json& document, const char* outer, const char* inner) {
+  const auto member = [](const json& value, const char* key) {
+    return value.is_object() ? value.value(key, json()) : json();
+  };
+  return member(member(document, outer), inner);
+}
+
 /// What the schema would only call an unknown field: it knows four kinds of samples, and none that
 /// lacks a field of its own.
 void check_samples(const json& own, const std::string& name) {
-  const json samples = own.value("/model/samples"_json_pointer, json());
+  const json samples = at(own, "model", "samples");
   if (!samples.is_object()) return;
   const auto refuse = [&](const std::string& why) {
     throw Error(name, "/model/samples: " + why,
@@ -47,7 +55,7 @@ void check_samples(const json& own, const std::string& name) {
   if (!samples.contains("classes")) refuse("with 'boxes' comes 'classes', how many there are");
   if (samples.at("preprocessing") == "imagenet")
     refuse("imagenet cuts pictures, and boxes with them");
-  if (own.value("/quality/metric"_json_pointer, json()) == "mAP") return;
+  if (at(own, "quality", "metric") == "mAP") return;
   throw Error(name, "/quality: boxes are judged by mAP",
               R"("quality": {"metric": "mAP", "target": ...} in the task)");
 }
@@ -57,7 +65,7 @@ void check_samples(const json& own, const std::string& name) {
 void complete_quality(json& own, json& rules, bool trains, const std::string& name) {
   if (!own.contains("quality") || !own.at("quality").is_object()) return;
   json& quality = own.at("quality");
-  const json metric = quality.value("metric", rules.value("/quality/metric"_json_pointer, json()));
+  const json metric = quality.value("metric", at(rules, "quality", "metric"));
   if (!metric.is_string()) return;  // the schema says so
   const auto& known = model_metrics(trains);
   const auto found = known.find(metric.get<std::string>());
@@ -69,7 +77,7 @@ void complete_quality(json& own, json& rules, bool trains, const std::string& na
                     "' is none of a model" + (trains ? " that trains" : ""),
                 did_you_mean(metric.get<std::string>(), names));
   }
-  if (rules.value("/quality/metric"_json_pointer, json()) != metric) rules.erase("quality");
+  if (at(rules, "quality", "metric") != metric) rules.erase("quality");
   const std::string direction = found->second == Direction::kLower ? "lower" : "higher";
   if (quality.value("direction", json(direction)) != direction) {
     throw Error(name, "/quality/direction: of " + found->first + " " + direction + " is better",

@@ -192,6 +192,25 @@ TEST_CASE("a quality has the direction of its metric, and nothing of another met
              Catch::Contains("none of a model that trains"));
 }
 
+TEST_CASE("lists and texts in place of objects are refused by the schema", "[task]") {
+  for (const json& other : {json::array({1}), json("text"), json(7), json(false)}) {
+    CAPTURE(other);
+    CHECK_THAT(refusal([&](json& task) { task["model"] = other; }), Catch::Contains("/model"));
+    CHECK_THAT(refusal([&](json& task) { task["model"]["samples"] = other; }),
+               Catch::Contains("/model/samples"));
+    CHECK_THAT(
+        refusal([&](json& task) {
+          task["model"]["samples"] = {{"boxes", "b"}, {"preprocessing", "unit"}, {"classes", 3}};
+          task["quality"] = other;
+        }),
+        Catch::Contains("/quality"));
+    CHECK_THAT(refusal([&](json& task) {
+                 task["quality"] = {{"metric", other}};
+               }),
+               Catch::Contains("quality"));
+  }
+}
+
 TEST_CASE("samples that lack what belongs to them are told what", "[task]") {
   const auto with = [](const json& samples, const json& quality) {
     return refusal([&](json& task) {
