@@ -85,7 +85,7 @@ struct Cost {
 
 /// A peak of this machine, sampled in bursts between the timed steps.
 struct Peak {
-  std::string tag{};     ///< fma.fp32, fma.bf16, copy.bandwidth
+  std::string tag{};     ///< fma.fp32, fma.int8, copy.bandwidth
   std::string unit{};    ///< FLOP/s, B/s
   std::string method{};  ///< instruction set used, "AVX-512 vdpbf16ps"
   int threads = 1;

@@ -30,7 +30,8 @@ ExitCode doctor_command(const Arguments& arguments) {
   const nlohmann::json system = capture_system();
   const nlohmann::json environment = capture_environment();
   std::vector<Finding> findings = diagnose(system, environment);
-  findings.push_back(judge_bf16(measured_peaks()));
+  const std::vector<Peak> peaks = measured_peaks();
+  for (const char* precision : {"bf16", "int8"}) findings.push_back(judge_narrow(peaks, precision));
   if (options.flag("json")) {
     print_json({{"findings", to_json(findings)}, {"system", system}, {"environment", environment}});
   } else {

@@ -104,9 +104,10 @@ void remark_on_missing_quality(Result& result) {
       more > 0 ? fmt::format(" and {} more", more) : ""));
 }
 
-void remark_on_slow_bf16(Result& result, const std::string& precision) {
-  const Finding finding = judge_bf16(result.peaks);
-  if (precision != "bf16" || finding.how.empty()) return;
+void remark_on_slow_precision(Result& result, const std::string& precision) {
+  if (precision == "fp32") return;
+  const Finding finding = judge_narrow(result.peaks, precision);
+  if (finding.how.empty()) return;
   result.status.recommendations.push_back(finding.what + ": " + finding.how);
 }
 
@@ -301,7 +302,7 @@ Result measure(RunPlan& plan, const MeasureTask& task) {
   }
   judge(result, plan, record, task.recording != nullptr);
   remark_on_missing_quality(result);
-  remark_on_slow_bf16(result, plan.context.precision);
+  remark_on_slow_precision(result, plan.context.precision);
   remark_on_chosen_precision(result);
   return result;
 }

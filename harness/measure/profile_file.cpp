@@ -63,7 +63,7 @@ void note_doubts(const Profile& profile, std::vector<std::string>& notes) {
   if (status.mistrusted) {
     notes.push_back("the profile is mistrusted: the machine was not fit to measure on");
   }
-  const Finding bf16 = judge_bf16(profile.peaks);
+  const Finding bf16 = judge_narrow(profile.peaks, "bf16");
   if (!bf16.how.empty()) notes.push_back(bf16.what + ": " + bf16.how);
 }
 

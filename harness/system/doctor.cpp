@@ -274,29 +274,30 @@ std::vector<Finding> diagnose(const nlohmann::json& system, const nlohmann::json
   return findings;
 }
 
-Finding judge_bf16(const std::vector<Peak>& peaks) {
+Finding judge_narrow(const std::vector<Peak>& peaks, const std::string& precision) {
+  const std::string tag = "fma." + precision;
   const std::optional<double> fp32 = peak_of(peaks, "fma.fp32");
-  const std::optional<double> bf16 = peak_of(peaks, "fma.bf16");
-  Finding finding{.id = "bf16"};
-  if (!fp32 || !bf16) {
+  const std::optional<double> narrow = peak_of(peaks, tag);
+  Finding finding{.id = precision};
+  if (!fp32 || !narrow) {
     finding.severity = Severity::kNote;
-    finding.what = "no peak in bf16 to compare with fp32";
+    finding.what = "no peak in " + precision + " to compare with fp32";
     for (const Peak& peak : peaks) {
-      if (peak.tag == "fma.bf16" && !peak.reason.empty()) finding.what += ": " + peak.reason;
+      if (peak.tag == tag && !peak.reason.empty()) finding.what += ": " + peak.reason;
     }
     return finding;
   }
-  const std::string both = format_quantity(*bf16, "FLOP/s") + " in bf16, " +
-                           format_quantity(*fp32, "FLOP/s") + " in fp32";
-  if (*bf16 >= *fp32) {
-    finding.what =
-        fmt::format("bf16 multiplies {:.1f} times as fast as fp32: {}", *bf16 / *fp32, both);
+  const std::string both = fmt::format("{} in {}, {} in fp32", format_quantity(*narrow, "FLOP/s"),
+                                       precision, format_quantity(*fp32, "FLOP/s"));
+  if (*narrow >= *fp32) {
+    finding.what = fmt::format("{} multiplies {:.1f} times as fast as fp32: {}", precision,
+                               *narrow / *fp32, both);
     return finding;
   }
   finding.severity = Severity::kNote;
-  finding.what = "bf16 is slower than fp32 on this machine: " + both;
-  finding.why = "a step in bf16 reads less memory, but multiplies longer";
-  finding.how = "measure in fp32 (--precision fp32) before believing in bf16";
+  finding.what = precision + " is slower than fp32 on this machine: " + both;
+  finding.why = "a step in " + precision + " reads less memory, but multiplies longer";
+  finding.how = "measure in fp32 (--precision fp32) before believing in " + precision;
   return finding;
 }
 

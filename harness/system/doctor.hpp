@@ -32,8 +32,9 @@ struct Finding {
 /// type are reported as unknown or passed over, never an error. Always in the same order.
 std::vector<Finding> diagnose(const nlohmann::json& system, const nlohmann::json& environment);
 
-/// Whether bf16 is worth asking for: by measured peaks, "fma.fp32" and "fma.bf16" among them.
-Finding judge_bf16(const std::vector<Peak>& peaks);
+/// Whether bf16 or int8 is worth asking for: by measured peaks, "fma.fp32" and that of `precision`
+/// among them.
+Finding judge_narrow(const std::vector<Peak>& peaks, const std::string& precision);
 
 /// Why a build is too slow for its times to mean anything (a debug build, sanitizers), empty for a
 /// build that is good to be measured. Of capture_system().

@@ -224,23 +224,28 @@ TEST_CASE("facts of any shape are judged without harm", "[doctor]") {
   }
 }
 
-TEST_CASE("whether bf16 is worth asking for is told by the peaks", "[doctor]") {
+TEST_CASE("whether a narrow precision is worth asking for is told by the peaks", "[doctor]") {
   const auto peak = [](const char* tag, double value) {
     return Peak{tag, "FLOP/s", "AVX", 2, {value}, Interval{value, {}, {}}, "", value};
   };
-  const Finding faster = judge_bf16({peak("fma.fp32", 2e11), peak("fma.bf16", 4e11)});
+  const Finding faster = judge_narrow({peak("fma.fp32", 2e11), peak("fma.bf16", 4e11)}, "bf16");
   CHECK(faster.severity == Severity::kOk);
   CHECK_THAT(faster.what, Catch::Contains("2.0 times as fast"));
-  const Finding slower = judge_bf16({peak("fma.fp32", 2e11), peak("fma.bf16", 1e11)});
+  const Finding slower = judge_narrow({peak("fma.fp32", 2e11), peak("fma.bf16", 1e11)}, "bf16");
   CHECK(slower.severity == Severity::kNote);
   CHECK_THAT(slower.what, Catch::Contains("slower than fp32"));
   CHECK_FALSE(slower.how.empty());
   Peak none = peak("fma.bf16", 1);
   none.value.reset();
   none.reason = "no such instruction";
-  const Finding unknown = judge_bf16({peak("fma.fp32", 2e11), none});
+  const Finding unknown = judge_narrow({peak("fma.fp32", 2e11), none}, "bf16");
   CHECK_THAT(unknown.what, Catch::Contains("no such instruction"));
   CHECK(unknown.how.empty());
+
+  const Finding int8 = judge_narrow(
+      {peak("fma.fp32", 2e11), peak("fma.bf16", 9e11), peak("fma.int8", 1e11)}, "int8");
+  CHECK(int8.id == "int8");
+  CHECK(int8.severity == Severity::kNote);
 }
 
 TEST_CASE("findings as text and as JSON", "[doctor]") {

@@ -12,6 +12,7 @@
 #include "harness/system/peaks/bf16.hpp"
 #include "harness/system/peaks/copy_buffer.hpp"
 #include "harness/system/peaks/highway.hpp"
+#include "harness/system/peaks/int8.hpp"
 #include "harness/system/peaks/kernels.hpp"
 #include "harness/system/peaks/sampler.hpp"
 
@@ -48,7 +49,8 @@ bool threads_become(int expected) {
 
 TEST_CASE("arithmetic kernels compute what they must, and a wrong result is seen", "[peaks]") {
   alignas(64) static unsigned char result[kPeakResultBytes];
-  for (const FlopKernel& kernel : {fma_fp32_kernel(), fma_fp64_kernel(), fma_bf16_kernel()}) {
+  for (const FlopKernel& kernel :
+       {fma_fp32_kernel(), fma_fp64_kernel(), fma_bf16_kernel(), fma_int8_kernel()}) {
     INFO(kernel.tag << ": " << kernel.method << kernel.reason);
     REQUIRE((kernel.run != nullptr) == kernel.reason.empty());
     if (kernel.run == nullptr) continue;
@@ -121,7 +123,8 @@ TEST_CASE("each burst adds one positive sample a quantity, and the threads end",
       CHECK(peak.samples.size() == (peak.reason.empty() ? 2U : 0U));
       for (const double sample : peak.samples) CHECK((std::isfinite(sample) && sample > 0));
     }
-    CHECK(tags == std::vector<std::string>{"fma.fp32", "fma.fp64", "fma.bf16", "copy.bandwidth"});
+    CHECK(tags == std::vector<std::string>{"fma.fp32", "fma.fp64", "fma.bf16", "fma.int8",
+                                           "copy.bandwidth"});
   }
   CHECK(threads_become(before));
 }

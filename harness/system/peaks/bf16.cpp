@@ -3,11 +3,10 @@
 #include "harness/system/peaks/kernels.hpp"
 
 #if defined(__x86_64__)
-#include <asm/prctl.h>
 #include <cpuid.h>
 #include <immintrin.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+
+#include "harness/system/peaks/amx.hpp"
 #endif
 
 #include <cmath>
@@ -108,14 +107,6 @@ constexpr int kTileDepth = 32;
 constexpr int kTileSteps = 256;
 constexpr int kTiles = 4;
 
-struct alignas(64) TileConfig {
-  std::uint8_t palette = 1;
-  std::uint8_t start_row = 0;
-  std::uint8_t reserved[14] = {};
-  std::uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
-  std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
-};
-
 struct Tiles {
   alignas(64) std::uint16_t left[kTileRows * kTileDepth];
   alignas(64) std::uint16_t right[kTileDepth * kTileRows];
@@ -194,11 +185,8 @@ Features features() {
                         __builtin_cpu_supports("avx512vl") != 0;
   }
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d) != 0) {
-    const bool instructions = (d & (1U << 22)) != 0 && (d & (1U << 24)) != 0;
-    // The kernel hands out tile registers on request only (since Linux 5.16).
-    constexpr long kRequestPermission = 0x1023;
-    constexpr long kTileData = 18;
-    found.amx_bf16 = instructions && ::syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+    const bool instructions = (d & (1U << 22)) != 0;
+    found.amx_bf16 = instructions && has_amx_tiles();
   }
   return found;
 }

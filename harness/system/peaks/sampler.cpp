@@ -21,6 +21,7 @@
 #include "harness/system/peaks/bf16.hpp"
 #include "harness/system/peaks/copy_buffer.hpp"
 #include "harness/system/peaks/highway.hpp"
+#include "harness/system/peaks/int8.hpp"
 #include "harness/system/peaks/kernels.hpp"
 #include "harness/system/topology.hpp"
 
@@ -251,7 +252,8 @@ class PeakSampler::Crew {
   }
 
   PeakOptions options_;
-  std::vector<FlopKernel> kernels_{fma_fp32_kernel(), fma_fp64_kernel(), fma_bf16_kernel()};
+  std::vector<FlopKernel> kernels_{fma_fp32_kernel(), fma_fp64_kernel(), fma_bf16_kernel(),
+                                   fma_int8_kernel()};
   std::vector<Peak> peaks_{};
   std::vector<std::unique_ptr<Worker>> workers_;
 

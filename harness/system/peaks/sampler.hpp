@@ -19,8 +19,9 @@ struct PeakOptions {
                                  ///< least 64 MiB
 };
 
-/// Samples fma.fp32, fma.fp64, fma.bf16 (FLOP/s) and copy.bandwidth (B/s, read and written bytes)
-/// over all threads together. Keeps its threads and copy buffers until it is destroyed.
+/// Samples fma.fp32, fma.fp64, fma.bf16, fma.int8 (FLOP/s) and copy.bandwidth (B/s, read and
+/// written bytes) over all threads together. Keeps its threads and copy buffers until it is
+/// destroyed.
 class PeakSampler {
  public:
   /// Starts the threads, each bound to one of the CPUs this process may use, physical cores first.
