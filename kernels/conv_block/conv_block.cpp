@@ -1,11 +1,13 @@
 #include "kernels/conv_block/conv_block.hpp"
 
+#include "kernels/int8/int8.hpp"
+
 namespace harness::kernels {
 namespace {
 
 // The composition that eager PyTorch runs for torchvision's modules. What it does in place there is
 // in place here: after a norm the block owns its buffer, while nn.ReLU of the heads allocates.
-at::Tensor conv_block_reference(const ConvBlockArguments& arguments) {
+at::Tensor composed(const ConvBlockArguments& arguments) {
   at::Tensor out = at::conv2d(arguments.input, arguments.weight, arguments.bias,
                               {arguments.stride, arguments.stride},
                               {arguments.padding, arguments.padding}, {1, 1}, arguments.groups);
@@ -21,6 +23,15 @@ at::Tensor conv_block_reference(const ConvBlockArguments& arguments) {
   if (!arguments.relu) return out;
   if (arguments.ceiling != kNoCeiling) return at::hardtanh_(out, 0, arguments.ceiling);
   return norm != nullptr || arguments.residual ? out.relu_() : out.relu();
+}
+
+at::Tensor conv_block_reference(const ConvBlockArguments& arguments) {
+  if (const Int8Ranges* ranges = int8_now()) {
+    return int8_conv_block_reference(arguments, ranges->of(arguments.weight));
+  }
+  at::Tensor out = composed(arguments);
+  if (Int8Ranges* ranges = calibrated_now()) ranges->hold(arguments.weight, arguments.input, out);
+  return out;
 }
 
 }  // namespace

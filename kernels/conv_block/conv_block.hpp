@@ -35,6 +35,8 @@ struct ConvBlockArguments {
   bool relu = false;
   double ceiling = kNoCeiling;           ///< of the ReLU: 6 for ReLU6
   std::optional<at::Tensor> residual{};  ///< (N, O, H', W'), added before the ReLU
+  /// Where it computes in int8, the output is kQUInt8, for another block; else it says nothing.
+  bool narrow_output = false;
 };
 
 /// (N, O, H', W'). Gradients flow to input, weight, bias and residual as each requires.

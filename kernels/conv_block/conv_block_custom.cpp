@@ -12,6 +12,7 @@
 #include "kernels/conv_block/conv_block.hpp"
 #include "kernels/convolution/convolution.hpp"
 #include "kernels/convolution/folded_norm.hpp"
+#include "kernels/int8/int8.hpp"
 #include "kernels/runtime/profiler.hpp"
 #include "kernels/runtime/threads.hpp"
 
@@ -148,6 +149,10 @@ bool fits(const ConvBlockArguments& arguments, at::ScalarType type) {
 
 template <ConvolutionAlgorithm algorithm>
 at::Tensor conv_block_custom(const ConvBlockArguments& arguments) {
+  if (const Int8Ranges* ranges = int8_now()) {
+    return int8_conv_block(arguments, ranges->of(arguments.weight));
+  }
+  if (calibrated_now() != nullptr) return conv_block_operator().get("reference")(arguments);
   const at::ScalarType type = at::autocast::is_autocast_enabled(at::kCPU)
                                   ? at::autocast::get_autocast_dtype(at::kCPU)
                                   : arguments.input.scalar_type();

@@ -59,7 +59,8 @@ class ComposedChain final : public ConvChain {
                          .groups = layer.groups,
                          .relu = layer.relu,
                          .ceiling = layer.ceiling,
-                         .residual = added ? std::optional(inputs[*added]) : std::nullopt});
+                         .residual = added ? std::optional(inputs[*added]) : std::nullopt,
+                         .narrow_output = i + 1 < arguments_.layers.size()});
       if (added && last_added_[*added] == i) inputs[*added] = at::Tensor();
     }
     return arguments_.mean ? now.mean({2, 3}, false, at::kFloat) : now;

@@ -12,6 +12,7 @@
 #include "kernels/conv_chain/chain.hpp"
 #include "kernels/conv_chain/conv_chain.hpp"
 #include "kernels/convolution/convolution.hpp"
+#include "kernels/int8/ranges.hpp"
 #include "kernels/runtime/profiler.hpp"
 
 namespace harness::kernels {
@@ -66,7 +67,11 @@ class CustomChain final : public ConvChain {
   at::Tensor forward(const at::Tensor& maps) override {
     const bool trained = at::GradMode::is_enabled() && (trained_ || maps.requires_grad());
     const auto& chain = at::autocast::is_autocast_enabled(at::kCPU) ? narrow_ : wide_;
-    if (!chain || trained || maps.scalar_type() != at::kFloat) return composed_->forward(maps);
+    // In int8 a layer is a primitive of oneDNN's.
+    const bool in_int8 = int8_now() != nullptr || calibrated_now() != nullptr;
+    if (!chain || trained || in_int8 || maps.scalar_type() != at::kFloat) {
+      return composed_->forward(maps);
+    }
     check_maps(layers_, maps);
     const Chain::Pictures pictures{maps.size(0), maps.size(2), maps.size(3)};
     const MapSize result = chain->result(pictures.height, pictures.width);

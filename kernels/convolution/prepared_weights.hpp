@@ -21,7 +21,9 @@ struct WeightForm {
     kLibTorch,
     kDepthwise,  ///< [tap][channel]
     kProduct,
-    kNarrowProduct
+    kNarrowProduct,
+    kInt8Values,
+    kInt8Scales
   };
   dnnl::memory::desc onednn{};
   Own own = Own::kNone;

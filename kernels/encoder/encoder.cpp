@@ -3,15 +3,44 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
+#include <vector>
 
 #include "kernels/check.hpp"
+#include "kernels/int8/int8.hpp"
 
 namespace harness::kernels {
 namespace {
 
-at::Tensor linear(const at::Tensor& x, const EncoderLinear& layer) {
-  return at::linear(x, layer.weight, layer.bias);
+/// What stands behind a linear layer.
+struct Behind {
+  bool gelu = false;
+  std::optional<at::Tensor> residual{};
+};
+
+at::Tensor linear(const at::Tensor& x, const EncoderLinear& layer, const Behind& behind = {}) {
+  if (const Int8Ranges* ranges = int8_now()) {
+    return int8_linear_reference({x, layer.weight, layer.bias, behind.gelu, behind.residual},
+                                 ranges->of(layer.weight));
+  }
+  at::Tensor out = at::linear(x, layer.weight, layer.bias);
+  if (behind.gelu) out = at::gelu(out);
+  if (Int8Ranges* ranges = calibrated_now()) ranges->hold(layer.weight, x, out);
+  return behind.residual ? out + *behind.residual : out;
+}
+
+/// Queries, keys and values. They are one layer where its ranges are of interest, three in eager
+/// PyTorch.
+std::vector<at::Tensor> query_key_value(const at::Tensor& x, const EncoderLinear& layer) {
+  if (int8_now() != nullptr || calibrated_now() != nullptr) return linear(x, layer).chunk(3, -1);
+  const std::vector<at::Tensor> weights = layer.weight.chunk(3);
+  const std::vector<at::Tensor> biases = layer.bias.chunk(3);
+  std::vector<at::Tensor> parts;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    parts.push_back(at::linear(x, weights[i], biases[i]));
+  }
+  return parts;
 }
 
 at::Tensor normalised(const at::Tensor& x, const EncoderNorm& norm, double epsilon) {
@@ -52,19 +81,18 @@ at::Tensor encoder_reference(const EncoderArguments& arguments) {
                  weights.positions.narrow(0, 0, longest);
   x = normalised(x, weights.norm, weights.epsilon);
   for (const EncoderLayer& layer : weights.layers) {
-    std::vector<at::Tensor> heads;
-    for (std::int64_t part = 0; part < 3; ++part) {
-      const EncoderLinear one{layer.query_key_value.weight.narrow(0, part * width, width),
-                              layer.query_key_value.bias.narrow(0, part * width, width)};
-      heads.push_back(linear(x, one).view({texts, longest, weights.heads, deep}).transpose(1, 2));
+    std::vector<at::Tensor> heads = query_key_value(x, layer.query_key_value);
+    for (at::Tensor& part : heads) {
+      part = part.view({texts, longest, weights.heads, deep}).transpose(1, 2);
     }
     const at::Tensor attention =
         at::scaled_dot_product_attention(heads[0], heads[1], heads[2], mask)
             .transpose(1, 2)
             .reshape({texts, longest, width});
-    x = normalised(linear(attention, layer.output) + x, layer.attention_norm, weights.epsilon);
-    x = normalised(linear(at::gelu(linear(x, layer.up)), layer.down) + x, layer.output_norm,
+    x = normalised(linear(attention, layer.output, {.residual = x}), layer.attention_norm,
                    weights.epsilon);
+    const at::Tensor wide = linear(x, layer.up, {.gelu = true});
+    x = normalised(linear(wide, layer.down, {.residual = x}), layer.output_norm, weights.epsilon);
   }
   const at::Tensor counted = there.unsqueeze(2).to(at::kFloat);
   return (x.to(at::kFloat) * counted).sum(1) / lengths.unsqueeze(1);

@@ -1,7 +1,7 @@
 // `encoder` on packed products: texts lie one behind the other without padding, weights are packed
 // once, and bias, GELU and the sums around a layer are done while a product is in registers. In
 // bf16 the operands of the layers' products are rounded; sums, attention, norms and what is added
-// to them stay in float32.
+// to them stay in float32. In int8 the layers' products are those of int8/linear.cpp.
 #include <ATen/ATen.h>
 #include <ATen/autocast_mode.h>
 
@@ -16,6 +16,7 @@
 #include "kernels/convolution/product_weights.hpp"
 #include "kernels/encoder/encoder.hpp"
 #include "kernels/encoder/encoder_simd.hpp"
+#include "kernels/int8/int8.hpp"
 #include "kernels/products/products.hpp"
 #include "kernels/runtime/profiler.hpp"
 
@@ -50,21 +51,45 @@ class Pass {
 
   at::Tensor run(const at::Tensor& tokens) {
     embed(tokens);
+    const Int8Ranges* const int8 = int8_now();
     for (const EncoderLayer& layer : weights_.layers) {
-      at::Tensor heads = at::empty({tokens_, 3 * width_});
-      multiply_into(rounded_, layer.query_key_value, heads, {});
-      const at::Tensor attended = attention(heads);
-      multiply_into(attended, layer.output, sums_, {.residual = data(x_), .residual_row = width_});
-      normalise(layer.attention_norm);
-      at::Tensor wide = operand(layer.up.weight.size(0));
-      multiply_into(rounded_, layer.up, wide, {.activation = Activation::kGelu});
-      multiply_into(wide, layer.down, sums_, {.residual = data(x_), .residual_row = width_});
-      normalise(layer.output_norm);
+      if (int8 != nullptr) {
+        run_in_int8(layer, *int8);
+      } else {
+        run(layer);
+      }
     }
     return means();
   }
 
  private:
+  void run(const EncoderLayer& layer) {
+    at::Tensor heads = at::empty({tokens_, 3 * width_});
+    multiply_into(rounded_, layer.query_key_value, heads, {});
+    const at::Tensor attended = attention(heads);
+    multiply_into(attended, layer.output, sums_, {.residual = data(x_), .residual_row = width_});
+    normalise(layer.attention_norm);
+    at::Tensor wide = operand(layer.up.weight.size(0));
+    multiply_into(rounded_, layer.up, wide, {.activation = Activation::kGelu});
+    multiply_into(wide, layer.down, sums_, {.residual = data(x_), .residual_row = width_});
+    normalise(layer.output_norm);
+  }
+
+  /// Its four products; attention and norms stay in float32.
+  void run_in_int8(const EncoderLayer& layer, const Int8Ranges& ranges) {
+    const auto product = [&](const EncoderLinear& linear, Int8Linear arguments) {
+      arguments.weight = linear.weight;
+      arguments.bias = linear.bias;
+      return int8_linear(arguments, ranges.of(linear.weight));
+    };
+    const at::Tensor attended = attention(product(layer.query_key_value, {.input = x_}));
+    sums_ = product(layer.output, {.input = attended, .residual = x_});
+    normalise(layer.attention_norm);
+    const at::Tensor wide = product(layer.up, {.input = x_, .gelu = true, .narrow_output = true});
+    sums_ = product(layer.down, {.input = wide, .residual = x_});
+    normalise(layer.output_norm);
+  }
+
   static const float* data(const at::Tensor& tensor) { return tensor.const_data_ptr<float>(); }
 
   /// What a product of a layer reads.
@@ -247,6 +272,7 @@ bool has_even_depths(const EncoderWeights& weights) {
 
 at::Tensor encoder_custom(const EncoderArguments& arguments) {
   const bool narrow = at::autocast::is_autocast_enabled(at::kCPU);
+  if (calibrated_now() != nullptr) return encoder_operator().get("reference")(arguments);
   if (narrow && !(has_narrow_products() && has_even_depths(arguments.weights))) {
     return encoder_operator().get("reference")(arguments);
   }
