@@ -127,6 +127,7 @@ RunPlan make_plan(const RunRequest& request, const std::filesystem::path& home) 
   plan.context.home = home;
   plan.context.give_up = stop_at_once;
   choose_scenario(plan);
+  plan.context.calibration = plan.rules.calibration;
   plan.context.seeds = derive_seeds(choose_seed(request, plan.tier), plan.scenario->info().seeds);
   choose_settings(plan);
   choose_extent(plan);

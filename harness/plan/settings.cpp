@@ -142,7 +142,8 @@ const RegisterSettings registered({
     {.name = "precision",
      .scope = kVariant,
      .part = kChosen,
-     .summary = "fp32 or bf16; default: by the rules, under LoadGen by trials",
+     .summary =
+         "fp32, bf16 or, for inference, int8; default: by the rules, under LoadGen by trials",
      .value_name = "TYPE",
      .standard = "fp32",
      .choices = {"fp32"},

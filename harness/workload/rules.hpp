@@ -115,6 +115,8 @@ struct Rules {
   std::vector<std::string> finite_metrics{};  ///< tags whose every sample must be finite
   std::optional<QualityRule> quality{};
   std::optional<AblationRule> ablation{};
+  /// Numbers of training samples, whose activations set the ranges of int8; empty: none.
+  std::vector<std::int64_t> calibration{};
   std::optional<ModelTask> model{};  ///< of a task file
   std::vector<Constraint> closed{};  ///< broken: the division is `open`
   std::vector<Constraint> valid{};   ///< broken: the result is invalid, in any division

@@ -336,6 +336,9 @@ Rules rules_from_document(json document, const std::filesystem::path& home,
   if (document.contains("ablation")) {
     rules.ablation = ablation_rule_from_json(document.at("ablation"), rules.file);
   }
+  if (document.contains("calibration")) {
+    rules.calibration = document.at("calibration").at("samples").get<std::vector<std::int64_t>>();
+  }
   rules.closed = constraints_from_json(document, "closed", "", path.string());
   rules.valid = constraints_from_json(document, "valid", "", path.string());
   return rules;

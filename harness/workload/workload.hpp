@@ -109,6 +109,8 @@ struct WorkloadContext {
   std::int64_t planned_steps = 0;  ///< warm-up and timed steps; 0 when open-ended
   std::int64_t max_epochs = 0;     ///< above 0: trains for at most so many
   std::string quality_metric{};    ///< what evaluate() is to give; empty: the workload's only one
+  /// Of the training set, the samples whose activations set the ranges of int8.
+  std::vector<std::int64_t> calibration{};
   PhaseListener* phases = nullptr;
   Stopwatch* stopwatch = nullptr;  ///< null: nobody asks for stages
   std::function<void(const std::string& what, std::int64_t done, std::int64_t total)> progress =

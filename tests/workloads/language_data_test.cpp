@@ -10,7 +10,7 @@
 #include "tests/support/temporary_folder.hpp"
 #include "workloads/embed/correlation.hpp"
 #include "workloads/embed/lee_documents.hpp"
-#include "workloads/sentiment/movie_snippets.hpp"
+#include "workloads/language/movie_snippets.hpp"
 
 using namespace harness;             // NOLINT(google-build-using-namespace)
 using namespace harness::workloads;  // NOLINT(google-build-using-namespace)

@@ -23,8 +23,8 @@
 #include "workloads/embed/lee_documents.hpp"
 #include "workloads/inference/assets.hpp"
 #include "workloads/language/minilm.hpp"
+#include "workloads/language/movie_snippets.hpp"
 #include "workloads/language/word_pieces.hpp"
-#include "workloads/sentiment/movie_snippets.hpp"
 #include "workloads/torch/weights_loading.hpp"
 
 using namespace harness;             // NOLINT(google-build-using-namespace)

@@ -135,6 +135,21 @@ TEST_CASE("golden file b is verified in bf16", "[golden]") {
   CHECK_THAT(failed(verify_golden(golden("retinanet_b.json"), {}, "bf16")), Catch::Equals(Names{}));
 }
 
+TEST_CASE("the answers of a golden file are verified in int8", "[golden][int8]") {
+  GoldenCase b = read_golden_file(golden("retinanet_b.json"));
+  for (const char* kernels : {"reference", "custom"}) {
+    const KernelSet chosen = {{"conv-block", kernels}};
+    const std::vector<Check> checks = verify_golden_answers(b, chosen, "int8");
+    CHECK_THAT(failed(checks), Catch::Equals(Names{}));
+    CHECK(checks.size() == 4 + 4);  // logits and codes; anchors
+  }
+  // It is no fp32 in disguise, and another model is found out.
+  b.seed += 1;
+  CHECK_THAT(failed(verify_golden_answers(b, {{"conv-block", "custom"}}, "int8")),
+             Catch::VectorContains(std::string("cls_logits.l2")));
+  CHECK_THROWS_AS(verify_golden(golden("retinanet_b.json"), {}, "int8"), Error);
+}
+
 // Maps of the pyramid's top have 7x7 positions there, which a small picture does not give.
 TEST_CASE("our kernels keep the tolerances at 800x800 with 264 classes", "[golden]") {
   GoldenCase full = read_golden_file(golden("retinanet_a.json"));

@@ -59,7 +59,7 @@ class Classify : public Inference {
   }
 
  private:
-  void build() override {
+  void build_model() override {
     const auto implementation = kernels::conv_chain_operator().select(context().kernels);
     const std::filesystem::path weights = find_asset(kMobileNetV2File, context().home);
     model_.emplace(weights, implementation);
@@ -79,7 +79,7 @@ class Classify : public Inference {
     const auto classes = static_cast<double>(pictures_->classes());
     const double flops = static_cast<double>(context().batch_size) *
                          (model_->flops(side, side) + 2.0 * MobileNetV2::kFeatures * classes);
-    Cost cost{.forward_flops = flops, .step_flops = flops, .precision = bf16() ? "bf16" : "fp32"};
+    Cost cost{.forward_flops = flops, .step_flops = flops, .precision = context().precision};
     cost.calls["convolutions"] = model_->convolutions();
     WorkloadFacts facts{
         .cost = cost,
@@ -111,6 +111,11 @@ class Classify : public Inference {
       context().interrupted();
       loaded_[sample] = pictures_->prepared(picture_of(sample));
     }
+  }
+
+  std::int64_t training_samples() const override { return pictures_->training_count(); }
+  void run_training_sample(std::int64_t sample) override {
+    model_->features(pictures_->prepared_training(sample));
   }
 
   at::Tensor answer(const Samples& samples) override {
@@ -151,7 +156,7 @@ WorkloadInfo info() {
   return {
       .name = "classify",
       .summary = "Classification of pictures by MobileNetV2, one query after another.",
-      .offers = {{"precision", {"fp32", "bf16"}},
+      .offers = {{"precision", {"fp32", "bf16", "int8"}},
                  {"allocator", kernels::allocator_names()},
                  {"audit", {"none", "TEST01", "TEST04"}}},
       .settings = {{"times-over",

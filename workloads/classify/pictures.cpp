@@ -27,6 +27,12 @@ class FashionPictures : public PictureSet {
   at::Tensor prepared(std::int64_t picture) const override {
     return prepared_picture(data_.test.picture(static_cast<std::size_t>(picture)));
   }
+  std::int64_t training_count() const override {
+    return static_cast<std::int64_t>(data_.train.count());
+  }
+  at::Tensor prepared_training(std::int64_t picture) const override {
+    return prepared_picture(data_.train.picture(static_cast<std::size_t>(picture)));
+  }
   Artifact artifact() const override {
     return {"fashion-mnist",
             fashion_mnist_folder().string(),

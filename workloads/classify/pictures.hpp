@@ -27,6 +27,9 @@ class PictureSet {
   /// (1, 3, side, side), channels_last. Throws Error for a file that cannot be decoded.
   virtual at::Tensor prepared(std::int64_t picture) const = 0;
   virtual Artifact artifact() const = 0;
+  /// Of its training set, where it has one.
+  virtual std::int64_t training_count() const { return 0; }
+  virtual at::Tensor prepared_training(std::int64_t /*picture*/) const { return {}; }
 };
 
 /// Fashion-MNIST's test pictures at 96x96. Throws Error as read_fashion_mnist() does.

@@ -23,7 +23,7 @@ namespace harness::workloads {
 WorkloadInfo detection_info(const std::string& name, const std::string& summary) {
   return {.name = name,
           .summary = summary,
-          .offers = {{"precision", {"fp32", "bf16"}},
+          .offers = {{"precision", {"fp32", "bf16", "int8"}},
                      {"allocator", kernels::allocator_names()},
                      {"audit", {"none", "TEST01", "TEST04"}}},
           .settings = {{"weights",
@@ -57,7 +57,7 @@ DataReport DetectionTask::open_data(const WorkloadContext& context) {
   return report;
 }
 
-void DetectionTask::build() {
+void DetectionTask::build_model() {
   model_.emplace(RetinaNetConfig{.num_classes = spec_.classes,
                                  .height = spec_.side,
                                  .width = spec_.side,
@@ -76,7 +76,7 @@ WorkloadFacts DetectionTask::facts_of_model() const {
   return {.cost = Cost{.forward_flops = training.forward_flops,
                        .step_flops = training.forward_flops,
                        .calls = training.calls,
-                       .precision = training.precision},
+                       .precision = context().precision},
           .hyperparameters = {{"model", spec_.model},
                               {"image_size", side + "x" + side},
                               {"num_classes", std::to_string(spec_.classes)}},
@@ -102,12 +102,21 @@ at::Tensor DetectionTask::answer(const Samples& samples) {
   return as_rows(model_->detect_batch(join_batches(std::move(pictures))));
 }
 
+std::int64_t DetectionTask::training_samples() const {
+  return static_cast<std::int64_t>(data_->train.images.size());
+}
+
+void DetectionTask::run_training_sample(std::int64_t sample) {
+  const DetectionSample read = load_sample(data_->train, static_cast<std::size_t>(sample), false);
+  model_->forward(transform({read.image}, {}, spec_.side, spec_.side).images);
+}
+
 bool DetectionTask::judges_answers() const { return context().quality_metric == kDetectionMetric; }
 
 Quality DetectionTask::score(const at::Tensor& answers) const {
   if (!judges_answers()) {
     return share_of_tolerance(context().quality_metric,
-                              verify_golden_answers(context().home / spec_.golden,
+                              verify_golden_answers(read_golden_file(context().home / spec_.golden),
                                                     context().kernels, context().precision));
   }
   std::vector<CocoDetection> detections;

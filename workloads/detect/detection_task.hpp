@@ -41,7 +41,9 @@ class DetectionTask : public Inference {
   DataReport open_data(const WorkloadContext& context) override;
 
  private:
-  void build() override;
+  void build_model() override;
+  std::int64_t training_samples() const override;
+  void run_training_sample(std::int64_t sample) override;
   WorkloadFacts facts_of_model() const override;
   std::int64_t samples() const override;
   void load(const Samples& samples) override;

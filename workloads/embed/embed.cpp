@@ -11,6 +11,7 @@
 #include "workloads/embed/correlation.hpp"
 #include "workloads/embed/lee_documents.hpp"
 #include "workloads/inference/assets.hpp"
+#include "workloads/language/movie_snippets.hpp"
 #include "workloads/language/text_inference.hpp"
 
 namespace harness::workloads {
@@ -18,11 +19,13 @@ namespace {
 
 constexpr const char* kDocuments = "lee-documents.txt";
 constexpr const char* kSimilarities = "lee-similarities.txt";
+constexpr const char* kCalibrationTexts = "movie-snippets.txt";
 
 class Embed : public TextInference {
  public:
   Description describe(const WorkloadContext& context) const override {
     require_assets({kDocuments, kSimilarities}, context.home);
+    if (context.precision == "int8") require_assets({kCalibrationTexts}, context.home);
     return TextInference::describe(context);
   }
 
@@ -30,6 +33,10 @@ class Embed : public TextInference {
     const auto documents = find_asset(kDocuments, context.home);
     const auto similarities = find_asset(kSimilarities, context.home);
     lee_ = read_lee_documents(documents, similarities);
+    if (context.precision == "int8") {
+      // Lee's documents have no others to train on.
+      snippets_ = read_movie_snippets(find_asset(kCalibrationTexts, context.home)).fitted;
+    }
     DataReport report;
     report.dataset = Artifact{"lee-documents",
                               documents.string(),
@@ -42,6 +49,8 @@ class Embed : public TextInference {
 
  private:
   std::vector<std::string> texts() const override { return lee_.texts; }
+
+  std::vector<std::string> training_texts() const override { return texts_of(snippets_); }
 
   at::Tensor answer(const Samples& samples) override { return embeddings(samples); }
 
@@ -61,6 +70,7 @@ class Embed : public TextInference {
   }
 
   LeeDocuments lee_{};
+  std::vector<Snippet> snippets_{};  ///< in int8
 };
 
 WorkloadInfo info() {

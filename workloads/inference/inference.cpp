@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "harness/base/error.hpp"
 #include "kernels/runtime/autocast.hpp"
 #include "workloads/data/random.hpp"
 
@@ -16,6 +17,52 @@ namespace {
 constexpr std::int64_t kEvaluationBatch = 32;
 
 }  // namespace
+
+struct Inference::Precision {
+  explicit Precision(const Inference& task)
+      : autocast(task.bf16()), int8(task.ranges_ ? &*task.ranges_ : nullptr) {}
+
+  kernels::AutocastScope autocast;
+  kernels::Int8Scope int8;
+};
+
+void Inference::build() {
+  build_model();
+  ranges_.reset();
+  if (context().precision == "int8") calibrate();
+}
+
+void Inference::calibrate() {
+  const std::vector<std::int64_t>& listed = context().calibration;
+  if (listed.empty()) {
+    throw Error("--precision int8", "the rules list no samples to calibrate by",
+                "\"calibration\" in the rules, or another precision");
+  }
+  const std::int64_t there = training_samples();
+  if (there == 0) {
+    throw Error("--precision int8", "these data have no training samples to calibrate by",
+                "leave --data out, or choose another precision");
+  }
+  kernels::Int8Ranges ranges;
+  const c10::InferenceMode no_gradients;
+  const kernels::CalibrationScope calibration(ranges);
+  for (std::size_t i = 0; i < listed.size(); ++i) {
+    if (listed[i] >= there) {
+      throw Error("calibration sample " + std::to_string(listed[i]) + " of the rules",
+                  "is none: the training set has " + std::to_string(there), "samples count from 0");
+    }
+    context().interrupted();
+    context().progress("calibrating int8", static_cast<std::int64_t>(i), std::ssize(listed));
+    run_training_sample(listed[i]);
+  }
+  ranges_ = std::move(ranges);
+}
+
+std::map<std::string, std::string> Inference::arithmetic() const {
+  if (!ranges_) return {};
+  return {{"int8_calibration_samples", std::to_string(context().calibration.size())},
+          {"int8_sums", kernels::adds_in_32_bits() ? "32 bits" : "pairs in 16 bits"}};
+}
 
 void Inference::begin_steps() {
   queue_ = shuffled(samples(), CounterRandom(stream_key(context().seeds.data_order)));
@@ -36,7 +83,7 @@ StepStats Inference::step() {
   const Samples query = next_query();
   const Phase phase = context().phase("forward");
   const c10::InferenceMode no_gradients;
-  const kernels::AutocastScope autocast(bf16());
+  const Precision precision(*this);
   const at::Tensor answers = answer(query);
   return {context().batch_size, {{"answer", answers.mean().item<double>()}}};
 }
@@ -51,7 +98,7 @@ Quality Inference::evaluate() {
     Samples batch(static_cast<std::size_t>(std::min(kEvaluationBatch, samples() - first)));
     std::iota(batch.begin(), batch.end(), first);
     load(batch);
-    const kernels::AutocastScope autocast(bf16());
+    const Precision precision(*this);
     answers.push_back(answer(batch));
   }
   if (!queue_.empty()) load(queue_);
@@ -60,7 +107,7 @@ Quality Inference::evaluate() {
 
 std::vector<float> Inference::answer_query(const Samples& samples) {
   const c10::InferenceMode no_gradients;
-  const kernels::AutocastScope autocast(bf16());
+  const Precision precision(*this);
   const at::Tensor rows = answer(samples).to(at::kFloat).contiguous();
   const float* const values = rows.const_data_ptr<float>();
   return {values, values + rows.numel()};

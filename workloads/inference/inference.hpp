@@ -5,8 +5,12 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
 #include <vector>
 
+#include "kernels/int8/ranges.hpp"
 #include "workloads/torch/torch_workload.hpp"
 
 namespace harness::workloads {
@@ -29,13 +33,25 @@ class Inference : public TorchWorkload, public Steps, public Answers {
   virtual Quality score(const at::Tensor& answers) const = 0;
   /// Whether that hangs on the answers; where not, score() takes any.
   virtual bool judges_answers() const { return true; }
+  /// Model and samples in memory.
+  virtual void build_model() = 0;
+  /// What int8 is calibrated by; tasks that offer it have them.
+  virtual std::int64_t training_samples() const { return 0; }
+  /// Runs the model on that sample of the training set.
+  virtual void run_training_sample(std::int64_t /*sample*/) {}
 
  private:
+  void build() final;
   bool keeps_weights() const final { return true; }
+  std::map<std::string, std::string> arithmetic() const final;
+  void calibrate();
   Samples next_query();
+  /// The arithmetic that was asked for, while it lives.
+  struct Precision;
 
   Samples queue_{};  ///< of the samples in memory, each once
   std::size_t next_ = 0;
+  std::optional<kernels::Int8Ranges> ranges_{};  ///< in int8
 };
 
 /// (N, outputs), float32, from (N, inputs): features · weightᵀ + bias, each row by itself, so that

@@ -30,7 +30,7 @@ Description TextInference::describe(const WorkloadContext& context) const {
           kText * static_cast<double>(std::max<std::int64_t>(context.batch_size, 32))};
 }
 
-void TextInference::build() {
+void TextInference::build_model() {
   const auto implementation = kernels::encoder_operator().select(context().kernels);
   model_.emplace(find_asset(kWeights, context().home), implementation);
   const std::filesystem::path vocabulary = find_asset(kVocabulary, context().home);
@@ -38,7 +38,19 @@ void TextInference::build() {
   const WordPieces pieces(vocabulary);
   tokens_.clear();
   for (const std::string& text : texts()) tokens_.push_back(pieces(text, kMostTokens));
+  training_tokens_.clear();
+  if (context().precision == "int8") {
+    for (const std::string& text : training_texts()) {
+      training_tokens_.push_back(pieces(text, kMostTokens));
+    }
+  }
   build_head();
+}
+
+std::int64_t TextInference::training_samples() const { return std::ssize(training_tokens_); }
+
+void TextInference::run_training_sample(std::int64_t sample) {
+  model_->embeddings({&training_tokens_.at(static_cast<std::size_t>(sample))});
 }
 
 WorkloadFacts TextInference::facts_of_model() const {
@@ -52,8 +64,7 @@ WorkloadFacts TextInference::facts_of_model() const {
   const double query = static_cast<double>(context().batch_size) * flops / count;
   WorkloadFacts facts;
   // Texts differ in length: this is what a query takes in the mean over all texts.
-  facts.cost =
-      Cost{.forward_flops = query, .step_flops = query, .precision = bf16() ? "bf16" : "fp32"};
+  facts.cost = Cost{.forward_flops = query, .step_flops = query, .precision = context().precision};
   facts.hyperparameters = {{"model", "MiniLM-L6"},
                            {"most_tokens", std::to_string(kMostTokens)},
                            {"mean_tokens", std::to_string(tokens / count)}};
@@ -74,7 +85,7 @@ WorkloadInfo text_task_info(const std::string& name, const std::string& summary)
   return {.name = name,
           .summary = summary,
           // Texts differ in length, so asking for one of them only says nothing (TEST04).
-          .offers = {{"precision", {"fp32", "bf16"}},
+          .offers = {{"precision", {"fp32", "bf16", "int8"}},
                      {"allocator", kernels::allocator_names()},
                      {"audit", {"none", "TEST01"}}},
           .operators = operator_infos({"encoder"})};

@@ -23,6 +23,8 @@ class TextInference : public Inference {
 
   /// Of the evaluation set, in order; from open_data() on.
   virtual std::vector<std::string> texts() const = 0;
+  /// Of the training set, in order; from open_data() on.
+  virtual std::vector<std::string> training_texts() const = 0;
   /// What the task has besides; nothing by itself.
   virtual void build_head() {}
   /// Its file, where it has one.
@@ -34,13 +36,16 @@ class TextInference : public Inference {
   /// (samples, MiniLM::kWidth), float32, rows of length 1.
   at::Tensor embeddings(const Samples& samples) const;
 
-  void build() final;
+  void build_model() final;
+  std::int64_t training_samples() const final;
+  void run_training_sample(std::int64_t sample) final;
   WorkloadFacts facts_of_model() const override;
 
  private:
   std::optional<MiniLM> model_;
   Artifact vocabulary_{};
   std::vector<std::vector<std::int64_t>> tokens_{};
+  std::vector<std::vector<std::int64_t>> training_tokens_{};  ///< in int8
 };
 
 /// What a task on texts is registered as.

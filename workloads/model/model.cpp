@@ -85,7 +85,7 @@ class OwnModel : public Inference {
     }
   }
 
-  void build() override {
+  void build_model() override {
     const ModelTask& task = task_of(context());
     if (task.reference) require_program(*task.reference);  // long before it is asked
     program_ = std::make_unique<OwnProgram>(context(), task.program, task.format,

@@ -18,7 +18,8 @@ std::vector<at::Tensor> run_body(const Architecture& architecture, const at::Ten
                                  const Convolve& convolve) {
   std::size_t next = 0;
   at::Tensor x = convolve(next++, images, true, std::nullopt);
-  x = at::max_pool2d(x, {3, 3}, {2, 2}, {1, 1});
+  // The dilation is given: for eight bits LibTorch reads both of its numbers.
+  x = at::max_pool2d(x, {3, 3}, {2, 2}, {1, 1}, {1, 1});
   std::vector<at::Tensor> maps;
   for (std::size_t layer = 0; layer < architecture.blocks.size(); ++layer) {
     for (std::int64_t block = 0; block < architecture.blocks[layer]; ++block) {

@@ -19,9 +19,10 @@ namespace harness::workloads {
 std::vector<Check> verify_golden(const std::filesystem::path& path, const KernelSet& kernels,
                                  const std::string& precision);
 
-/// Of that what inference has, by a model of its own: logits, box codes, anchors, detections.
-std::vector<Check> verify_golden_answers(const std::filesystem::path& path,
-                                         const KernelSet& kernels, const std::string& precision);
+/// Of that what inference has, by a model of its own: logits, box codes, anchors, detections. In
+/// `int8`, too, calibrated on the case's own pictures.
+std::vector<Check> verify_golden_answers(const GoldenCase& golden, const KernelSet& kernels,
+                                         const std::string& precision);
 
 /// The comparison alone, at the tolerances of `precision`.
 std::vector<Check> compare_golden(const GoldenCase& golden, const GoldenRun& run,

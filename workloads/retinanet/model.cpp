@@ -48,7 +48,7 @@ RetinaNet::Layer RetinaNet::make_layer(const ConvLayer& shape) const {
 }
 
 at::Tensor RetinaNet::apply(const Layer& layer, const at::Tensor& input, bool relu,
-                            const std::optional<at::Tensor>& residual) const {
+                            const std::optional<at::Tensor>& residual, bool for_layers) const {
   const kernels::ModuleScope module(layer.shape.name);
   return conv_block_({.input = input,
                       .weight = layer.weight,
@@ -58,7 +58,8 @@ at::Tensor RetinaNet::apply(const Layer& layer, const at::Tensor& input, bool re
                       .padding = layer.shape.padding,
                       .groups = layer.shape.groups,
                       .relu = relu,
-                      .residual = residual});
+                      .residual = residual,
+                      .narrow_output = for_layers});
 }
 
 std::vector<at::Tensor> RetinaNet::body(const at::Tensor& images) const {
@@ -75,7 +76,7 @@ std::vector<at::Tensor> RetinaNet::pyramid(const std::vector<at::Tensor>& maps) 
   std::vector<at::Tensor> levels(maps.size());
   at::Tensor inner;
   for (size_t i = levels.size(); i-- > 0;) {
-    const at::Tensor lateral = apply(layers_[places_.inner + i], maps[i], false);
+    const at::Tensor lateral = apply(layers_[places_.inner + i], maps[i], false, {}, false);
     inner = inner.defined() ? lateral + at::upsample_nearest2d(inner, lateral.sizes().slice(2))
                             : lateral;
     levels[i] = apply(layers_[places_.outer + i], inner, false);
@@ -95,7 +96,7 @@ std::vector<at::Tensor> RetinaNet::head(size_t first_layer,
   for (at::Tensor x : levels) {
     size_t layer = first_layer;
     for (; layer < first_layer + depth; ++layer) x = apply(layers_[layer], x, true);
-    outputs.push_back(apply(layers_[layer], x, false));
+    outputs.push_back(apply(layers_[layer], x, false, {}, false));
   }
   return outputs;
 }

@@ -77,8 +77,9 @@ class RetinaNet {
   };
 
   Layer make_layer(const ConvLayer& shape) const;
+  /// `for_layers`: nothing but layers reads what it gives, so int8 may leave it in eight bits.
   at::Tensor apply(const Layer& layer, const at::Tensor& input, bool relu,
-                   const std::optional<at::Tensor>& residual = {}) const;
+                   const std::optional<at::Tensor>& residual = {}, bool for_layers = true) const;
   std::vector<at::Tensor> body(const at::Tensor& images) const;
   std::vector<at::Tensor> pyramid(const std::vector<at::Tensor>& maps) const;
   std::vector<at::Tensor> head(size_t first_layer, const std::vector<at::Tensor>& levels) const;

@@ -53,7 +53,7 @@ class Segment : public Inference {
   }
 
  private:
-  void build() override {
+  void build_model() override {
     const auto implementation = kernels::conv_chain_operator().select(context().kernels);
     backbone_.emplace(find_asset(kMobileNetV2File, context().home), implementation);
     ParameterStore parameters = decoder_parameters(kMaskClasses);

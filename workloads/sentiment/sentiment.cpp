@@ -6,13 +6,14 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/base/hash.hpp"
 #include "harness/workload/registry.hpp"
 #include "workloads/inference/assets.hpp"
+#include "workloads/language/movie_snippets.hpp"
 #include "workloads/language/text_inference.hpp"
-#include "workloads/sentiment/movie_snippets.hpp"
 #include "workloads/torch/weights_loading.hpp"
 
 namespace harness::workloads {
@@ -31,7 +32,9 @@ class Sentiment : public TextInference {
 
   DataReport open_data(const WorkloadContext& context) override {
     const auto file = find_asset(kSnippets, context.home);
-    snippets_ = read_movie_snippets(file).tested;
+    MovieSnippets all = read_movie_snippets(file);
+    snippets_ = std::move(all.tested);
+    fitted_ = std::move(all.fitted);
     DataReport report;
     report.dataset = Artifact{"movie-snippets",
                               file.string(),
@@ -42,11 +45,9 @@ class Sentiment : public TextInference {
   }
 
  private:
-  std::vector<std::string> texts() const override {
-    std::vector<std::string> texts;
-    for (const Snippet& snippet : snippets_) texts.push_back(snippet.text);
-    return texts;
-  }
+  std::vector<std::string> texts() const override { return texts_of(snippets_); }
+
+  std::vector<std::string> training_texts() const override { return texts_of(fitted_); }
 
   void build_head() override {
     weight_ = at::empty({1, MiniLM::kWidth});
@@ -73,7 +74,7 @@ class Sentiment : public TextInference {
             .value = static_cast<double>(right) / static_cast<double>(snippets_.size())};
   }
 
-  std::vector<Snippet> snippets_{};
+  std::vector<Snippet> snippets_{}, fitted_{};
   at::Tensor weight_{}, bias_{};
   Artifact head_{};
 };

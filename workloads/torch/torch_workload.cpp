@@ -23,6 +23,7 @@ void TorchWorkload::prepare(const WorkloadContext& context) {
 
 WorkloadFacts TorchWorkload::facts() const {
   WorkloadFacts facts = facts_of_model();
+  facts.hyperparameters.merge(arithmetic());
   facts.choices = kernel_choices();
   facts.software = kernels::library_versions();
   facts.software["threads"] = std::to_string(kernels::threads());

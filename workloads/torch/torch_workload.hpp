@@ -4,6 +4,9 @@
 
 #include <ATen/ATen.h>
 
+#include <map>
+#include <string>
+
 #include "harness/workload/capabilities.hpp"
 
 namespace harness::workloads {
@@ -25,6 +28,8 @@ class TorchWorkload : public Workload, public Recordable, public Replayable, pub
   virtual WorkloadFacts facts_of_model() const = 0;
   /// Whether its weights stay as they are: what kernels make of them is then made once.
   virtual bool keeps_weights() const { return false; }
+  /// What there is to tell of its arithmetic, beside the model's own hyperparameters.
+  virtual std::map<std::string, std::string> arithmetic() const { return {}; }
 
   /// Valid from build() on.
   const WorkloadContext& context() const { return *context_; }

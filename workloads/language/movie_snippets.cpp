@@ -1,4 +1,4 @@
-#include "workloads/sentiment/movie_snippets.hpp"
+#include "workloads/language/movie_snippets.hpp"
 
 #include <cmath>
 #include <cstddef>
@@ -38,6 +38,12 @@ MovieSnippets read_movie_snippets(const std::filesystem::path& file) {
   }
   if (snippets.tested.empty()) throw Error(file.string(), "holds no snippets");
   return snippets;
+}
+
+std::vector<std::string> texts_of(const std::vector<Snippet>& snippets) {
+  std::vector<std::string> texts;
+  for (const Snippet& snippet : snippets) texts.push_back(snippet.text);
+  return texts;
 }
 
 }  // namespace harness::workloads

@@ -19,6 +19,8 @@ struct MovieSnippets {
       tested{};  ///< of those kept, each second: from the first, the next
 };
 
+std::vector<std::string> texts_of(const std::vector<Snippet>& snippets);
+
 /// Lines of a number, a mean and a text, with tabs between. Kept are those with a mean of 0.5 or
 /// more, either way; of equal texts the first. Throws Error for lines of another form.
 MovieSnippets read_movie_snippets(const std::filesystem::path& file);

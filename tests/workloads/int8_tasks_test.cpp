@@ -1,0 +1,73 @@
+// The tasks that offer int8, end to end: their targets, and what is refused.
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "harness/base/json_reader.hpp"
+#include "tests/support/profile_of_null.hpp"
+#include "tests/support/task_runs.hpp"
+
+using namespace harness;  // NOLINT(google-build-using-namespace)
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+const fs::path kHome = HARNESS_SOURCE_DIR;
+
+/// The rules of a task with other samples to calibrate by; null: none.
+fs::path rules_with(const fs::path& folder, const std::string& task, const json& samples) {
+  json rules = read_json_file(kHome / "rules" / (task + ".json"));
+  if (samples.is_null()) {
+    rules.erase("calibration");
+  } else {
+    rules["calibration"]["samples"] = samples;
+  }
+  const fs::path file = folder / (task + ".json");
+  std::ofstream(file) << rules;
+  return file;
+}
+
+}  // namespace
+
+TEST_CASE("int8 reaches each task's target, and is no fp32 in disguise", "[int8][long]") {
+  const std::string task = GENERATE("classify", "detect", "embed", "sentiment");
+  const TemporaryFolder folder;
+  const Outcome outcome = run_task(task, folder.path(), {"--precision", "int8"});
+  INFO(task << "\n" << outcome.err);
+  REQUIRE(outcome.code == 0);
+  const fs::path file = only_file(folder.path(), ".json");
+  const json result = read_json(file);
+  const json rules = read_json_file(kHome / "rules" / (task + ".json"));
+  const double reached = result.at("/quality/value"_json_pointer);
+  const double frozen = rules.at("/quality/fp32/value"_json_pointer);
+  CHECK(reached >= rules.at("/quality/target"_json_pointer).get<double>());
+  CHECK(reached != frozen);
+  CHECK(result.at("/cost/precision"_json_pointer) == "int8");
+  CHECK(result.at("/hyperparameters/int8_calibration_samples"_json_pointer) == "200");
+  CHECK(run_harness({"validate", file.string()}).code == 0);
+}
+
+TEST_CASE("int8 without samples to calibrate by is refused in a line", "[int8]") {
+  const TemporaryFolder folder;
+  const auto refused = [&](const std::vector<std::string>& more) {
+    const Outcome outcome = run_task("sentiment", folder / "out", more);
+    INFO(outcome.err);
+    CHECK(outcome.code == 1);
+    fs::remove_all(folder / "out");
+    return outcome.err;
+  };
+  const std::string beyond = rules_with(folder.path(), "sentiment", {0, 5035}).string();
+  CHECK_THAT(refused({"--precision", "int8", "--rules", beyond}),
+             Catch::Contains("calibration sample 5035 of the rules"));
+  const std::string none = rules_with(folder.path(), "sentiment", nullptr).string();
+  CHECK_THAT(refused({"--precision", "int8", "--rules", none}),
+             Catch::Contains("--precision int8"));
+  for (const json& wrong : {json::array(), json{-1}, json{1, 1}, json{0.5}, json{"first"}}) {
+    const std::string file = rules_with(folder.path(), "sentiment", wrong).string();
+    CHECK_THAT(refused({"--rules", file}), Catch::Contains("/calibration/samples"));
+  }
+}
