@@ -11,11 +11,12 @@ on. Timed is, on both sides: putting the samples of a query together (nothing fo
 which the workload does without), the model with its head, finding boxes (by PyTorch's operators, whatever the
 framework is), and the mean of the answers. Not timed, on both sides:
 reading files, enlarging pictures, tokens of texts. All of that is in memory before the first step. Pictures are kept
-in fp32; with bf16 their conversion is timed.
+in fp32; with bf16 and int8 their conversion is timed. int8 is for openvino and onnxruntime, calibrated on the samples
+that the workload's rules list.
 
 Before the first step the answers to the first samples are held against the oracle's in fp32 (tests/oracle). The norm
 of the difference may be 1e-4 of the norm of the oracle's; in bf16 0.05 for texts and 0.15 for pictures, of which
-PyTorch's autocast takes 0.085. Of detections it is the number, the scores and the boxes, summed over a picture.
+PyTorch's autocast takes 0.085; in int8 0.3. Of detections it is the number, the scores and the boxes, summed over a picture.
 
 --offline answers batch after batch of the evaluation set for the seconds given and prints one line of JSON. Texts are
 put into batches by length, so that there is little padding; the batches come in random order, and the first samples
@@ -43,7 +44,7 @@ PACKAGES = ("numpy", "onnx", "onnxruntime==1.31.1", "openvino==2026.4.1")
 TASKS = ("classify", "detect", "detect-full", "embed", "sentiment")
 WHEEL_ALONE = ("eager", "compile")
 FRAMEWORKS = (*WHEEL_ALONE, "openvino", "onnxruntime")
-PRECISIONS = ("fp32", "bf16")
+PRECISIONS = ("fp32", "bf16", "int8")
 
 
 class Peer:
@@ -156,6 +157,8 @@ def options_of_command():
     options = parser.parse_args()
     if not options.setup and options.task is None:
         parser.error("--task is missing (one of " + ", ".join(TASKS) + ")")
+    if options.precision == "int8" and options.framework in WHEEL_ALONE:
+        parser.error(f"{options.framework} has no int8 here (--framework openvino or onnxruntime)")
     if options.seed is not None and not 0 <= options.seed < 1 << 32:
         parser.error("--seed is no number from 0 to 4294967295")
     return options
@@ -179,6 +182,7 @@ def main():
 
     rules = json.loads((ROOT / "rules" / f"{options.task}.json").read_text())
     tier = rules["tiers"][rules["default_tier"]]
+    options.calibration = rules["calibration"]["samples"]
     try:
         peer = Peer(options, tier)
     except Exception as error:  # noqa: BLE001  # whatever it is, the parent is told, and there is no side

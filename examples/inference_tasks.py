@@ -62,6 +62,10 @@ class Task:
         """Answers from what the model gives: in the same way for all frameworks."""
         return outputs
 
+    def training(self, samples):
+        """As load(), of the training set: what int8 is calibrated by."""
+        raise NotImplementedError
+
     def error(self, answers, wanted):
         return ((answers - wanted).norm() / wanted.norm()).item()
 
@@ -79,7 +83,7 @@ class Classify(Pictures):
 
     metric = "top-1"
     # PyTorch's autocast itself is 0.085 off: eager modules round behind each convolution and again behind each norm.
-    tolerances = {"fp32": 1e-4, "bf16": 0.15}
+    tolerances = {"fp32": 1e-4, "bf16": 0.15, "int8": 0.3}
 
     def __init__(self):
         weights = asset("mobilenet_v2-b0353104.pth")
@@ -94,6 +98,10 @@ class Classify(Pictures):
     def load(self, samples):
         """For each sample the model's inputs, as torch tensors that begin with a dimension of 1."""
         return [(classify_oracle.prepared(self.pictures[i:i + 1]),) for i in samples]
+
+    def training(self, samples):
+        pictures, _ = classify_oracle.split("train")
+        return [(classify_oracle.prepared(pictures[i:i + 1]),) for i in samples]
 
     def reference(self, samples):
         """The oracle's answers."""
@@ -110,7 +118,7 @@ class Detect(Pictures):
     metric = "mAP"
     architecture, scenes = detect_oracle.MINI, "1-mini"
     # Of how many there are, of their scores and of their boxes, each summed over a picture.
-    tolerances = {"fp32": 1e-3, "bf16": 0.1}
+    tolerances = {"fp32": 1e-3, "bf16": 0.1, "int8": 0.2}
 
     def __init__(self):
         self.anchors = detect_oracle.level_anchors(self.architecture)
@@ -128,9 +136,15 @@ class Detect(Pictures):
     def weights(self):
         return classify_oracle.read_safetensors(detect_oracle.WEIGHTS)
 
+    def prepared(self, file):
+        return (detect_oracle.prepared(detect_oracle.read_png(file), self.architecture.side),)
+
     def load(self, samples):
-        return [(detect_oracle.prepared(detect_oracle.read_png(self.files[i]), self.architecture.side),)
-                for i in samples]
+        return [self.prepared(self.files[i]) for i in samples]
+
+    def training(self, samples):
+        files, _ = detect_oracle.pictures_of(self.scenes, "train")
+        return [self.prepared(files[i]) for i in samples]
 
     def finish(self, outputs):
         rows = torch.zeros((len(outputs), 1 + detect_oracle.NUMBERS * detect_oracle.MOST))
@@ -172,13 +186,14 @@ class Language(Task):
     input_names = ["tokens", "there"]
     dynamic_axes = {"tokens": {1: "length"}, "there": {1: "length"}}
     head = None
-    tolerances = {"fp32": 1e-4, "bf16": 0.05}
+    tolerances = {"fp32": 1e-4, "bf16": 0.05, "int8": 0.3}
 
     def __init__(self):
         asset("all-minilm-l6-v2.safetensors")
         pieces = language_oracle.Pieces(asset("bert-uncased-vocabulary.txt"))
         self.oracle = language_oracle.load_model(self.assets())
         self.model = language_oracle.load_model(self.assets())
+        self.pieces = pieces
         self.rows = [pieces(text) for text in self.texts()]
         self.count = len(self.rows)
 
@@ -187,6 +202,10 @@ class Language(Task):
 
     def load(self, samples):
         return [language_oracle.batch([self.rows[i]]) for i in samples]
+
+    def training(self, samples):
+        texts = language_oracle.movie_snippets(asset("movie-snippets.txt").parent)[0::2]
+        return [language_oracle.batch([self.pieces(texts[i][0])]) for i in samples]
 
     def length(self, sample):
         return len(self.rows[sample])

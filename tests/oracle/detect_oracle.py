@@ -83,10 +83,10 @@ def prepared(picture, side=MINI.side):
     return nn.functional.interpolate(normalised, size=(side, side), mode="bilinear", align_corners=False)
 
 
-def pictures_of(scenes):
-    """The files of an evaluation set, and the width and height that all of its pictures have."""
-    images = json.loads((CACHE / scenes / "eval.json").read_text())["images"]
-    return [CACHE / scenes / "eval" / image["file_name"] for image in images], (images[0]["width"], images[0]["height"])
+def pictures_of(scenes, split="eval"):
+    """The files of a set, and the width and height that all of its pictures have."""
+    images = json.loads((CACHE / scenes / f"{split}.json").read_text())["images"]
+    return [CACHE / scenes / split / image["file_name"] for image in images], (images[0]["width"], images[0]["height"])
 
 
 def golden_weights(path):
