@@ -15,6 +15,7 @@
 #include "harness/base/version.hpp"
 #include "harness/commands/command.hpp"
 #include "harness/kinds/kinds.hpp"
+#include "harness/lockstep/asked.hpp"
 #include "harness/measure/series.hpp"
 
 namespace harness {
@@ -111,7 +112,9 @@ int run_command_line(int argc, char** argv) {
       print_out(fmt::format("{}\n", version_line()));
       return 0;
     }
-    return static_cast<int>(find_command(name).run(arguments));
+    const std::optional<HarnessCall> call = heed_asking({name, arguments});
+    if (!call) return static_cast<int>(ExitCode::kOk);  // it was asked what it is, and told
+    return static_cast<int>(find_command(call->command).run(call->arguments));
   } catch (const Interrupted& error) {
     return fail(fmt::format("{}: {}", argv[1], error.why()), error.code());
   } catch (const Error& error) {
