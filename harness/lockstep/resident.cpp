@@ -1,10 +1,13 @@
 #include "harness/lockstep/resident.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -17,6 +20,24 @@ namespace {
 // A stop that is asked for while nobody says anything is seen at the signal, or so much later.
 constexpr double kTickSeconds = 0.5;
 
+constexpr const char* kOutput = "HARNESS_LOCKSTEP_OUTPUT";
+
+/// The same for both ends of a pipe, and for no two pipes.
+std::string name_of(int stream) {
+  struct stat status {};
+  if (::fstat(stream, &status) != 0) return "";
+  return fmt::format("{}:{}", status.st_dev, status.st_ino);
+}
+
+void check_output() {
+  const char* given = std::getenv(kOutput);
+  const bool ours = given == nullptr || given == name_of(STDOUT_FILENO);
+  ::unsetenv(kOutput);
+  if (ours) return;
+  throw Error("--lockstep", "standard output does not go to who gives the orders",
+              "nothing may stand behind the command: no pipe, no redirection");
+}
+
 /// A copy that children do not inherit.
 int own_copy(int stream) {
   const int copy = ::fcntl(stream, F_DUPFD_CLOEXEC, 3);
@@ -25,12 +46,17 @@ int own_copy(int stream) {
 }
 
 int take_output() {
+  check_output();
   const int copy = own_copy(STDOUT_FILENO);
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
   return copy;
 }
 
 }  // namespace
+
+std::pair<std::string, std::string> output_variable(int output) {
+  return {kOutput, name_of(output)};
+}
 
 Resident::Resident(SideHello hello)
     : hello_(std::move(hello)), channel_(own_copy(STDIN_FILENO), take_output()) {}

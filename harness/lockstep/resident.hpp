@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "harness/lockstep/line_channel.hpp"
 #include "harness/lockstep/protocol.hpp"
@@ -10,11 +11,15 @@
 
 namespace harness {
 
+/// What tells a resident side which standard output its parent gave it. A pipe behind the side, or
+/// a redirection, would take its words, and the parent would wait for them in vain.
+std::pair<std::string, std::string> output_variable(int output);
+
 /// Hears orders on standard input, and answers on what standard output was before: whatever else
 /// prints there goes to standard error from now on.
 class Resident : public StepOrders {
  public:
-  /// Throws Error where there are no such streams.
+  /// Throws Error where there are no such streams, or output_variable() names another output.
   explicit Resident(SideHello hello);
 
   /// Answers an evaluation before (says hello, the first time) and waits.

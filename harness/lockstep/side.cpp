@@ -13,6 +13,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/steady.hpp"
 #include "harness/base/text.hpp"
+#include "harness/lockstep/resident.hpp"
 #include "harness/lockstep/shell_command.hpp"
 #include "harness/system/interrupt.hpp"
 #include "harness/system/process_time.hpp"
@@ -44,8 +45,9 @@ ResidentSide::ResidentSide(const SideCommand& side, SidePatience patience)
     ::close(answers[1]);
   };
   try {
-    process_ =
-        start_shell_command(side.command, side.environment, side.log, {orders[0], answers[1]});
+    auto environment = side.environment;
+    if (side.knows_its_output) environment.push_back(output_variable(answers[1]));
+    process_ = start_shell_command(side.command, environment, side.log, {orders[0], answers[1]});
   } catch (...) {
     close_theirs();
     throw;

@@ -22,6 +22,8 @@ struct SideCommand {
   std::vector<std::pair<std::string, std::string>> environment{};  ///< on top of ours
   std::filesystem::path log{};  ///< a new file for what it prints to standard error
   bool evaluated = true;        ///< false: where a cluster evaluates its sides, not this one
+  /// It is a `harness run`, which says so at once where it would speak to somebody else.
+  bool knows_its_output = false;
 };
 
 /// How long a side is waited for, in seconds.

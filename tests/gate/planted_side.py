@@ -13,6 +13,7 @@ through this program, for the other side, where the sides' start or memory matte
 
 import argparse
 import json
+import os
 import random
 import subprocess
 import sys
@@ -30,8 +31,12 @@ def main():
         parser.error("--slower is no less than 0, --every and --starts are no less than 1")
 
     is_slow = random.randrange(options.starts) == 0
+    # The side is to speak to this program, not to who started it.
+    environment = {name: value for name, value in os.environ.items() if name != "HARNESS_LOCKSTEP_OUTPUT"}
     try:
-        side = subprocess.Popen(options.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+        side = subprocess.Popen(
+            options.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, env=environment
+        )
     except OSError as error:
         sys.exit(f"planted_side.py: {error}")
 
@@ -40,7 +45,10 @@ def main():
         sys.stdout.flush()
 
     done = 0
-    pass_on(side.stdout.readline())
+    hello = side.stdout.readline()
+    if not hello:  # it was only asked what it is, or does not run
+        sys.exit(side.wait())
+    pass_on(hello)
     for order in sys.stdin:
         side.stdin.write(order)
         if json.loads(order)["do"] == "finish":
