@@ -18,6 +18,7 @@
 #include "harness/cli/run_options.hpp"
 #include "harness/commands/command.hpp"
 #include "harness/commands/suite.hpp"
+#include "harness/gate/asking.hpp"
 #include "harness/gate/campaign.hpp"
 #include "harness/gate/campaign_screen.hpp"
 #include "harness/gate/forms.hpp"
@@ -28,7 +29,6 @@
 #include "harness/gate/suite_campaign.hpp"
 #include "harness/gate/verdict_file.hpp"
 #include "harness/kinds/suite/side_results.hpp"
-#include "harness/lockstep/shell_command.hpp"
 #include "harness/measure/identity.hpp"
 #include "harness/measure/progress.hpp"
 #include "harness/system/interrupt.hpp"
@@ -68,7 +68,8 @@ Options gate_options() {
   options.add("baseline", "results to hold the candidate to", "PATH")
       .add("candidate", "results to judge", "PATH")
       .add("ab-base",
-           "command for the baseline; of a 'harness run' or 'harness suite' the results are judged",
+           "command for the baseline; of a 'harness run' or 'harness suite' in it the results are "
+           "judged",
            "CMD")
       .add("ab-cand", "command for the candidate", "CMD")
       .add("anchor",
@@ -77,7 +78,9 @@ Options gate_options() {
            "CMD")
       .add("resume", "go on with the stopped campaign in this folder", "DIR")
       .add("accept-rules",
-           "where rules or checks differ that not both sides can run under: exit 0, a new baseline")
+           "where rules or checks differ that not both sides can run under, or the baseline cannot "
+           "be "
+           "asked: exit 0, a new baseline")
       .add("pool", "if the campaign stays inconclusive, --resume may add another to it")
       .add("lockstep", "both commands speak the protocol of docs/lockstep.md")
       .add("whole", "time whole runs also where both could step in lockstep")
@@ -131,9 +134,13 @@ void take_resumed(const Options& options, CampaignOptions& campaign) {
   }
   campaign.out = fs::absolute(folder);
   campaign.resumed = read_plan(campaign.out);
-  if (!campaign.resumed || campaign.resumed->baseline.empty()) {
+  if (!campaign.resumed || campaign.resumed->baseline.text.empty()) {
     throw Error("--resume " + printable(folder), "holds no campaign to go on with",
                 "give the folder that 'harness gate' named");
+  }
+  if (!campaign.resumed->asked) {
+    throw Error("--resume " + printable(folder), "was begun by an earlier version",
+                "start a new campaign; its files can still be judged");
   }
   campaign.id = campaign.resumed->id;
   campaign.baseline = campaign.resumed->baseline;
@@ -173,9 +180,7 @@ int columns_to_redraw() {
 std::vector<SuiteTaskCommands> tasks_in_steps(const CampaignOptions& campaign,
                                               std::vector<std::string>& notes) {
   std::vector<SuiteTaskCommands> tasks;
-  if (!ends_in_harness_suite(campaign.baseline) || !ends_in_harness_suite(campaign.candidate)) {
-    return tasks;
-  }
+  if (!campaign.baseline.is_suite() || !campaign.candidate.is_suite()) return tasks;
   try {
     const std::vector<TaskSteps> candidate = steps_of_suite(campaign.candidate);
     for (const TaskSteps& before : steps_of_suite(campaign.baseline)) {
@@ -192,24 +197,27 @@ std::vector<SuiteTaskCommands> tasks_in_steps(const CampaignOptions& campaign,
   return tasks;
 }
 
+void take_new(const Options& options, CampaignOptions& campaign) {
+  campaign.baseline.text = options.required("ab-base");
+  campaign.candidate.text = options.required("ab-cand");
+  campaign.anchor.text = options.text("anchor").value_or("");
+  campaign.out = fs::absolute(options.text("out").value_or(new_run_folder("gate").string()));
+  campaign.id = new_uuid();
+  campaign.pool = options.flag("pool");
+}
+
 /// `out` becomes the folder of the campaign.
 GateReport run_commands(const Options& options, const GateRules& rules, fs::path& out) {
   install_interrupt_handlers();
   const StopMessage message("stopping; a command in progress is asked to end");
   CampaignOptions campaign;
-  std::vector<std::string> notes;
   campaign.rules = rules;
   if (options.text("resume")) {
     take_resumed(options, campaign);
   } else {
-    campaign.baseline = options.required("ab-base");
-    campaign.candidate = options.required("ab-cand");
-    campaign.anchor = options.text("anchor").value_or("");
-    campaign.out = fs::absolute(options.text("out").value_or(new_run_folder("gate").string()));
-    campaign.id = new_uuid();
-    campaign.pool = options.flag("pool");
-    if (!options.flag("whole")) campaign.tasks = tasks_in_steps(campaign, notes);
+    take_new(options, campaign);
   }
+  out = campaign.out;
   if (const auto minutes = options.number("budget")) campaign.budget_seconds = *minutes * 60;
   if (const auto minutes = options.number("convergence-budget")) {
     campaign.convergence_budget_seconds = *minutes * 60;
@@ -223,11 +231,15 @@ GateReport run_commands(const Options& options, const GateRules& rules, fs::path
     screen.show(so_far, progress);
   };
   hooks.say = [&](const std::string& line) { screen.say(line); };
+  std::vector<std::string> notes;
+  if (!campaign.resumed) {
+    if (auto refused = ask_sides(campaign, asked_measuring(options), hooks)) return *refused;
+    if (!options.flag("whole")) campaign.tasks = tasks_in_steps(campaign, notes);
+  }
   try {
     GateReport report = run_in_turns(campaign, asked_measuring(options), hooks);
     report.notes.insert(report.notes.end(), notes.begin(), notes.end());
     report.notes.push_back(what_is_left(options, campaign.out));
-    out = campaign.out;
     return report;
   } catch (const Interrupted&) {
     throw Error("gate", "interrupted; what was measured is in " + printable(campaign.out.string()),
@@ -336,7 +348,7 @@ GateReport judge(const Options& options, bool commands) {
   report.rules_accepted = options.flag("accept-rules") && rules_alone_forbid(report);
   if (report.rules_accepted) {
     report.notes.emplace_back(
-        "nothing was compared: the new rules, or checks, were accepted (--accept-rules)");
+        "nothing was compared: the candidate is the new baseline (--accept-rules)");
   }
   keep_rows(report, options.texts("metric"));
   if (commands) keep_verdict(campaign, report);

@@ -19,7 +19,6 @@
 #include "harness/kinds/suite/measure.hpp"
 #include "harness/kinds/suite/plan.hpp"
 #include "harness/kinds/suite/reference.hpp"
-#include "harness/lockstep/shell_command.hpp"
 #include "harness/measure/identity.hpp"
 #include "harness/measure/series_state.hpp"
 #include "harness/system/interrupt.hpp"
@@ -161,38 +160,17 @@ ExitCode resume(const fs::path& folder) {
   return run_all(*invocation, plan, state, std::move(target));
 }
 
-/// Where the options of the suite begin that `command` ends in: behind the word "suite". The
-/// program before it may stand in quotes.
-std::size_t begin_of_options(const std::string& command) {
-  std::size_t at = std::string::npos;
-  for (const char* program : {"harness suite", "harness' suite", "harness\" suite",
-                              "quickstart suite", "quickstart' suite", "quickstart\" suite"}) {
-    const std::size_t found = command.rfind(program);
-    if (found == std::string::npos) continue;
-    const std::size_t end = found + std::string(program).size();
-    if (at == std::string::npos || end > at) at = end;
-  }
-  const bool readable =
-      at != std::string::npos && command.find_first_of("'\"\\$`*?[{~()#", at) == std::string::npos;
-  if (readable) return at;
-  throw Error("command '" + printable(command, 80) + "'", "only a shell can read its options",
-              "give 'harness suite' and its options without quotes and variables");
-}
-
 }  // namespace
 
-std::vector<TaskSteps> steps_of_suite(const std::string& command) {
-  const std::size_t at = begin_of_options(command);
-  const std::optional<Invocation> invocation = parse(command_words(command.substr(at)));
+std::vector<TaskSteps> steps_of_suite(const AskedCommand& suite) {
+  const std::optional<Invocation> invocation = parse(suite.call->arguments);
   if (!invocation || !invocation->resume.empty()) {
-    throw Error("command '" + printable(command, 80) + "'", "begins no suite");
+    throw Error("command '" + printable(suite.text, 80) + "'", "begins no suite");
   }
-  const std::string run = command.substr(0, at - std::string("suite").size()) + "run";
   std::vector<TaskSteps> tasks;
   for (const SuiteRunPlan& plan : steps_of_tasks(invocation->request, home_folder())) {
     if (!plan.left_out.empty()) continue;
-    TaskSteps& task = tasks.emplace_back(TaskSteps{plan.workload, run});
-    for (const std::string& argument : plan.arguments) task.command += " " + shell_word(argument);
+    tasks.push_back({plan.workload, {suite.text, HarnessCall{"run", plan.arguments}}});
   }
   return tasks;
 }

@@ -4,17 +4,18 @@
 #include <string>
 #include <vector>
 
+#include "harness/lockstep/asked.hpp"
+
 namespace harness {
 
 struct TaskSteps {
   std::string workload{};
-  std::string command{};  ///< a `harness run`
+  AskedCommand command{};  ///< a `harness run`
 };
 
-/// For each task of the suite that `command` ends in, the run that does its steps under the same
-/// options; which tasks these are follows from the rules of this program. Those that cannot be
-/// stepped are left out. Throws Error for options that only a shell could read (quotes, variables),
-/// and for what the suite itself would refuse. Precondition: ends_in_harness_suite(command).
-std::vector<TaskSteps> steps_of_suite(const std::string& command);
+/// For each task of `suite` the run that does its steps under the same options, by the same text;
+/// which tasks these are follows from the rules of this program. Those that cannot be stepped are
+/// left out. Throws Error for what the suite itself would refuse. Precondition: it is a suite.
+std::vector<TaskSteps> steps_of_suite(const AskedCommand& suite);
 
 }  // namespace harness

@@ -21,7 +21,6 @@
 #include "harness/gate/sides.hpp"
 #include "harness/gate/verdict_file.hpp"
 #include "harness/gate/whole_runs.hpp"
-#include "harness/lockstep/shell_command.hpp"
 
 namespace harness {
 namespace {
@@ -30,6 +29,7 @@ namespace fs = std::filesystem;
 
 // ID,SIDE,PAIR: not an option, since the command line of each run is recorded as it was given.
 constexpr const char* kVariable = "HARNESS_CAMPAIGN";
+constexpr const char* kNoPlaceYet = "asked";
 constexpr std::int64_t kMostPairs = 1'000'000;
 /// What a pair costs is measured on the first ones, both orders of them.
 constexpr std::int64_t kPairsToPrice = 2;
@@ -41,8 +41,8 @@ class Campaign {
   Campaign(const CampaignOptions& options, const CampaignHooks& hooks)
       : options_(checked(options)),
         hooks_(hooks),
-        of_suites_(ends_in_harness_suite(options.baseline)),
-        of_results_(leaves_results(options.baseline)),
+        of_suites_(options.baseline.is_suite()),
+        of_results_(options.baseline.leaves_results()),
         folder_(options.out, {"baseline", "candidate"}, options.resumed.has_value()),
         planned_(begin_plan(options, true)),
         runs_(options, hooks, planned_.id, planned_.pause_seconds),
@@ -62,8 +62,8 @@ class Campaign {
   GateReport run() {
     GateReport report;
     if (begin_where_it_stopped(report)) go_on(report);
-    report.baseline = options_.baseline;
-    report.candidate = options_.candidate;
+    report.baseline = options_.baseline.text;
+    report.candidate = options_.candidate.text;
     report.campaign = planned_.id;
     for (const auto* notes : {&failures_.notes(), &std::as_const(notes_)}) {
       report.notes.insert(report.notes.end(), notes->begin(), notes->end());
@@ -74,16 +74,9 @@ class Campaign {
 
  private:
   static const CampaignOptions& checked(const CampaignOptions& options) {
-    const bool of_suites = ends_in_harness_suite(options.baseline);
-    if (of_suites != ends_in_harness_suite(options.candidate)) {
+    if (options.baseline.is_suite() != options.candidate.is_suite()) {
       throw Error("--ab-base and --ab-cand", "one is a harness suite, the other is not",
-                  "two commands of one kind, with nothing behind 'harness suite OPTIONS'");
-    }
-    if (!of_suites &&
-        ends_in_harness_run(options.baseline) != ends_in_harness_run(options.candidate)) {
-      throw Error("--ab-base and --ab-cand", "one is a harness run, the other is not",
-                  "two commands of one kind, with nothing behind 'harness run OPTIONS'; or "
-                  "--lockstep, if the other speaks its protocol");
+                  "give two commands of one kind");
     }
     refuse_own_folders(options);
     return options;
@@ -259,9 +252,9 @@ class Campaign {
     std::array<WholeRun, 2> runs;
     for (std::size_t k = 0; k < runs.size(); ++k) {
       const std::size_t i = pair % 2 == 1 ? k : 1 - k;
-      const std::string& command = i == kCandidate ? options_.candidate : options_.baseline;
+      const AskedCommand& command = i == kCandidate ? options_.candidate : options_.baseline;
       const Side& side = i == kCandidate ? candidate_ : baseline_;
-      runs[i] = runs_.run(side.name, pair, command, of_results_);
+      runs[i] = runs_.run(side.name, pair, command);
       std::string invalid = of_suites_ ? why_invalid(runs[i].results) : "";
       if (!invalid.empty()) return FailedSide{i, std::move(invalid), true};
       if (runs[i].failure.empty()) continue;
@@ -366,9 +359,11 @@ std::pair<std::string, std::string> campaign_variable(const CampaignPlace& place
   return {kVariable, fmt::format("{},{},{}", place.id, place.side, place.pair)};
 }
 
+std::pair<std::string, std::string> asking_variable() { return {kVariable, kNoPlaceYet}; }
+
 std::optional<CampaignPlace> inherited_campaign() {
   const char* text = std::getenv(kVariable);
-  if (text == nullptr) return std::nullopt;
+  if (text == nullptr || std::string_view(text) == kNoPlaceYet) return std::nullopt;
   const std::vector<std::string> parts = split(text, ',');
   const auto pair = parts.size() == 3 ? parse_integer(parts[2]) : std::nullopt;
   const bool known = pair && *pair >= 1 && *pair <= kMostPairs && is_uuid(parts[0]) &&

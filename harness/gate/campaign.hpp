@@ -23,14 +23,14 @@ class NeverBegan : public Error {
 };
 
 struct CampaignOptions {
-  std::string baseline{};  ///< commands for /bin/sh
-  std::string candidate{};
-  std::string anchor{};         ///< in lockstep: a third side that creep is held to; may be empty
+  AskedCommand baseline{};
+  AskedCommand candidate{};
+  AskedCommand anchor{};  ///< in lockstep: a third side that creep is held to; without text: none
   std::filesystem::path out{};  ///< a new or empty folder: baseline/NNN, candidate/NNN, logs
   std::string id{};             ///< a UUID
-  /// Of sides in lockstep: whole trainings of these commands follow. Empty: none do.
-  std::string trained_baseline{};
-  std::string trained_candidate{};
+  /// Of sides in lockstep: whole trainings of these commands follow. Without text: none do.
+  AskedCommand trained_baseline{};
+  AskedCommand trained_candidate{};
   /// Of two suites: the steps of their tasks, which come before them. Empty: none do.
   std::vector<SuiteTaskCommands> tasks{};
   /// For trainings; 0: none. Empty: by the rules.
@@ -68,6 +68,11 @@ void drop_stopped_pair(Side& baseline, Side& candidate);
 
 /// The environment variable that tells a run its place.
 std::pair<std::string, std::string> campaign_variable(const CampaignPlace& place);
+/// The same of a command that is only asked what it is, and has no place yet.
+std::pair<std::string, std::string> asking_variable();
+/// What a build from before commands were asked says of asking_variable(), before it measures
+/// anything: so it does not run for minutes to tell nothing.
+inline constexpr const char* kNoPlace = "HARNESS_CAMPAIGN: does not hold a place in a campaign";
 
 /// The place in its campaign of a run that a campaign started; empty for other runs. It comes from
 /// an environment variable. Throws Error if that holds something else.

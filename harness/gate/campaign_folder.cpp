@@ -16,7 +16,6 @@
 #include "harness/base/json_reader.hpp"
 #include "harness/base/text.hpp"
 #include "harness/lockstep/cluster_json.hpp"
-#include "harness/lockstep/shell_command.hpp"
 
 namespace harness {
 namespace {
@@ -27,6 +26,11 @@ namespace fs = std::filesystem;
 constexpr std::size_t kLargestFile = std::size_t{512} << 20;
 constexpr std::size_t kLargestTimes = std::size_t{64} << 20;
 constexpr const char* kFolders = "folders";
+
+Error not_empty(const fs::path& path) {
+  return {"--out " + printable(path.string()), "the folder is not empty",
+          "campaigns are never mixed: choose another, or go on with one: --resume DIR"};
+}
 
 void take_time(const json& line, const fs::path& file, KeptTimes& kept) {
   try {
@@ -44,21 +48,37 @@ void take_time(const json& line, const fs::path& file, KeptTimes& kept) {
 
 }  // namespace
 
+void make_asked_folder(const fs::path& path) {
+  make_writable_folder(path);
+  // Of two gates one makes it.
+  if (!fs::is_empty(path) || !fs::create_directory(path / kAskedFolder)) throw not_empty(path);
+}
+
+void begin_anew(const fs::path& path) {
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(path, failed)) {
+    if (entry.path().filename() != kAskedFolder) fs::remove_all(entry.path(), failed);
+  }
+}
+
 CampaignFolder::CampaignFolder(const fs::path& path, const std::vector<std::string>& sides,
                                bool resumed) {
-  const auto refuse = [&](const std::string& why, const std::string& hint) {
+  const auto refuse = [&](const Error& why) {
     if (lock_ >= 0) ::close(lock_);
-    throw Error("--out " + printable(path.string()), why, hint);
+    throw Error(why);
   };
+  const std::string name = "--out " + printable(path.string());
   if (!resumed) make_writable_folder(path);
   lock_ = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (lock_ < 0) refuse(std::strerror(errno), "");
+  if (lock_ < 0) refuse({name, std::strerror(errno)});
   if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
-    refuse("another gate is at work in this folder", "wait for its end or choose another");
+    refuse({name, "another gate is at work in this folder", "wait for its end or choose another"});
   }
-  if (!resumed && !fs::is_empty(path)) {
-    refuse("the folder is not empty",
-           "campaigns are never mixed: choose another, or go on with one: --resume DIR");
+  const auto was_asked = [](const fs::directory_entry& entry) {
+    return entry.path().filename() == kAskedFolder;
+  };
+  if (!resumed && !std::all_of(fs::directory_iterator(path), fs::directory_iterator(), was_asked)) {
+    refuse(not_empty(path));
   }
   for (const std::string& side : sides) fs::create_directories(path / side);
 }
@@ -131,9 +151,9 @@ void put_aside(const fs::path& out, std::int64_t pair) {
 }
 
 void refuse_own_folders(const CampaignOptions& options) {
-  for (const std::string& command : {options.baseline, options.candidate, options.anchor}) {
-    if (!leaves_results(command) || command.find("--out") == std::string::npos) continue;
-    throw Error("command '" + printable(command, 80) + "'", "has an --out of its own",
+  for (const AskedCommand* command : {&options.baseline, &options.candidate, &options.anchor}) {
+    if (!command->has("--out")) continue;
+    throw Error("command '" + printable(command->text, 80) + "'", "has an --out of its own",
                 "leave it out: the gate gives each run a folder");
   }
 }

@@ -13,9 +13,18 @@
 
 namespace harness {
 
+/// Below it: what the commands said when they were asked what they are, before the campaign.
+inline constexpr const char* kAskedFolder = "asked";
+
+/// Makes the folder of a new campaign, and kAskedFolder in it. Throws Error where it is not empty.
+void make_asked_folder(const std::filesystem::path& path);
+/// Removes what a first try left but what was asked before it. The folder itself may be one that
+/// the user made.
+void begin_anew(const std::filesystem::path& path);
+
 /// Makes the folder, with one for each of `sides`, or takes that of a campaign that goes on; no
-/// other gate works in it while this object lives. Throws Error where a new one is not empty, and
-/// where another gate is at work.
+/// other gate works in it while this object lives. Throws Error where a new one holds anything but
+/// what was asked, and where another gate is at work.
 class CampaignFolder {
  public:
   CampaignFolder(const std::filesystem::path& path, const std::vector<std::string>& sides,

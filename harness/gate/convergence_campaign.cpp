@@ -55,8 +55,8 @@ class ConvergenceCampaign {
       }
       if (planned_.plan.nights.empty()) plan_the_rest();
     }
-    report.baseline = options_.baseline;
-    report.candidate = options_.candidate;
+    report.baseline = options_.baseline.text;
+    report.candidate = options_.candidate.text;
     report.campaign = planned_.id;
     for (const auto* notes : {&failures_.notes(), &std::as_const(notes_)}) {
       report.notes.insert(report.notes.end(), notes->begin(), notes->end());
@@ -68,10 +68,10 @@ class ConvergenceCampaign {
  private:
   static const CampaignOptions& checked(const CampaignOptions& options) {
     refuse_own_folders(options);
-    for (const std::string& command : {options.baseline, options.candidate}) {
+    for (const AskedCommand* command : {&options.baseline, &options.candidate}) {
       for (const char* name : {"--seed", "--runs"}) {
-        if (command.find(name) == std::string::npos) continue;
-        throw Error("command '" + printable(command, 80) + "'",
+        if (!command->has(name)) continue;
+        throw Error("command '" + printable(command->text, 80) + "'",
                     fmt::format("has a {} of its own", name),
                     "leave it out: each pair of trainings gets one seed");
       }
@@ -176,12 +176,13 @@ class ConvergenceCampaign {
   std::optional<FailedSide> train(std::int64_t pair, std::array<std::vector<Result>, 2>& results) {
     for (std::size_t k = 0; k < results.size(); ++k) {
       const std::size_t i = pair % 2 == 1 ? k : 1 - k;
-      const std::string& command = i == kCandidate ? options_.candidate : options_.baseline;
-      WholeRun run = runs_.run(sides_[i].name, pair,
-                               command + fmt::format(" --runs 1 --seed {}", seed_of(pair)), true);
+      const AskedCommand& command = i == kCandidate ? options_.candidate : options_.baseline;
+      WholeRun run =
+          runs_.run(sides_[i].name, pair,
+                    command.with({"--runs", "1", "--seed", std::to_string(seed_of(pair))}));
       for (const Result& result : run.results) {
         if (!result.training) {
-          throw Error("command '" + printable(command, 80) + "'", "does not train to a target",
+          throw Error("command '" + printable(command.text, 80) + "'", "does not train to a target",
                       "choose a tier that does");
         }
       }

@@ -15,6 +15,13 @@ inline constexpr const char* kRulesDiffer = "rules file";
 /// the other side's, or than this program asks for: nobody may loosen its own.
 inline constexpr const char* kChecksDiffer = "checks of the quality";
 
+/// The name of the difference where the candidate is a harness run, or suite, and the baseline is
+/// not, or is of a build that could not be asked.
+inline constexpr const char* kBaselineSilent = "what the baseline is";
+/// The other way round, which no candidate may begin a baseline with: who is not asked is not
+/// judged.
+inline constexpr const char* kCandidateSilent = "what the candidate is";
+
 /// Whether `one` is the difference of that name, of whichever task.
 bool is_difference_in(const GateDifference& one, const std::string& name);
 

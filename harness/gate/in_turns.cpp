@@ -6,20 +6,19 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "harness/base/error.hpp"
 #include "harness/base/files.hpp"
 #include "harness/base/text.hpp"
+#include "harness/gate/campaign_folder.hpp"
 #include "harness/gate/convergence_campaign.hpp"
 #include "harness/gate/differences.hpp"
 #include "harness/gate/lockstep_campaign.hpp"
 #include "harness/gate/plan_file.hpp"
 #include "harness/gate/suite_campaign.hpp"
 #include "harness/lockstep/protocol.hpp"
-#include "harness/lockstep/shell_command.hpp"
 
 namespace harness {
 namespace {
@@ -29,30 +28,25 @@ namespace fs = std::filesystem;
 constexpr double kMinute = 60;
 constexpr const char* kConvergenceFolder = "convergence";
 // Its steps are timed in lockstep; what trains to a target has no steps of its own.
-constexpr const char* kSpeedTier = " --tier quick";
+const std::vector<std::string> kSpeedTier = {"--tier", "quick"};
 
-/// What a first try left. The folder itself may be one that the user made.
-void begin_anew(const fs::path& out) {
-  std::error_code failed;
-  for (const auto& entry : fs::directory_iterator(out, failed)) {
-    fs::remove_all(entry.path(), failed);
-  }
+/// The rules of this program.
+std::string own_rules(const std::string& workload) {
+  return (home_folder() / "rules" / (workload + ".json")).string();
 }
 
-/// The option that runs a side under the rules of this program.
-std::string own_rules(const std::string& workload) {
-  return " --rules " + shell_word((home_folder() / "rules" / (workload + ".json")).string());
+AskedCommand under(const std::string& rules, const AskedCommand& command) {
+  return command.with({"--rules", rules});
 }
 
 /// A task has rules of its own.
-bool has_rules(const std::string& command) {
-  const auto has = [&](const char* option) { return command.find(option) != std::string::npos; };
-  return has("--rules") || has("--task");
+bool has_rules(const AskedCommand& command) {
+  return command.has("--rules") || command.has("--task");
 }
 
 /// Whole trainings behind the campaign in lockstep, whose report gets their rows.
 void add_convergence(const CampaignOptions& speed, const CampaignHooks& hooks, GateReport& report) {
-  if (speed.trained_baseline.empty() || !report.forbidding.empty()) return;
+  if (speed.trained_baseline.text.empty() || !report.forbidding.empty()) return;
   const auto skip = [&](const std::string& why) {
     report.notes.push_back("convergence is not judged: " + why);
   };
@@ -61,9 +55,7 @@ void add_convergence(const CampaignOptions& speed, const CampaignHooks& hooks, G
   CampaignOptions campaign = speed;
   campaign.baseline = speed.trained_baseline;
   campaign.candidate = speed.trained_candidate;
-  campaign.anchor.clear();
-  campaign.trained_baseline.clear();
-  campaign.trained_candidate.clear();
+  campaign.anchor = campaign.trained_baseline = campaign.trained_candidate = AskedCommand{};
   campaign.out = speed.out / kConvergenceFolder;
   campaign.budget_seconds = speed.convergence_budget_seconds;
   campaign.resumed = speed.resumed ? read_plan(campaign.out) : std::nullopt;
@@ -87,9 +79,9 @@ std::optional<CampaignOptions> by_steps(const CampaignOptions& campaign) {
   CampaignOptions steps = campaign;
   steps.trained_baseline = campaign.baseline;
   steps.trained_candidate = campaign.candidate;
-  for (std::string* command : {&steps.baseline, &steps.candidate, &steps.anchor}) {
-    if (command->find("--tier") != std::string::npos) return std::nullopt;
-    if (!command->empty()) *command += kSpeedTier;
+  for (AskedCommand* command : {&steps.baseline, &steps.candidate, &steps.anchor}) {
+    if (command->has("--tier")) return std::nullopt;
+    if (command->leaves_results()) *command = command->with(kSpeedTier);
   }
   return steps;
 }
@@ -103,7 +95,7 @@ void check_suites(CampaignOptions& campaign, Measuring how) {
   if (how == Measuring::kLockstep) {
     throw Error("--lockstep", "a suite does not step when told", "leave it out");
   }
-  if (!campaign.anchor.empty()) {
+  if (!campaign.anchor.text.empty()) {
     throw Error("--anchor", "is for single runs, not for suites", "leave it out");
   }
   if (campaign.resumed || campaign.budget_seconds) return;
@@ -117,10 +109,9 @@ GateReport measure_in_turns(CampaignOptions campaign, Measuring how, const Campa
                                    : lockstep_then_convergence(campaign, hooks);
   }
   const bool asked = how == Measuring::kLockstep;
-  const bool of_results =
-      ends_in_harness_run(campaign.baseline) && ends_in_harness_run(campaign.candidate);
+  const bool of_results = campaign.baseline.is_run() && campaign.candidate.is_run();
   const bool whole = !asked && (!of_results || how == Measuring::kWhole);
-  if (whole && !campaign.anchor.empty()) {
+  if (whole && !campaign.anchor.text.empty()) {
     throw Error("--anchor", "needs sides that step in turn", "--lockstep, or leave it out");
   }
   if (whole) return run_campaign(campaign, hooks);
@@ -135,8 +126,8 @@ GateReport measure_in_turns(CampaignOptions campaign, Measuring how, const Campa
       return lockstep_then_convergence(campaign, hooks);
     } catch (const AnchorRules& other) {
       const std::string rules = own_rules(other.workload());
-      again_with("the anchor's rules differ: it runs with" + printable(rules));
-      campaign.anchor += rules;
+      again_with("the anchor's rules differ: it runs with --rules " + printable(rules));
+      campaign.anchor = under(rules, campaign.anchor);
       return lockstep_then_convergence(campaign, hooks);
     }
   };
@@ -159,7 +150,7 @@ GateReport measure_in_turns(CampaignOptions campaign, Measuring how, const Campa
     if (asked) throw;
     again_with(fmt::format("not in lockstep, which is more precise: {}: {}", why.what_failed(),
                            why.why()));
-    if (!campaign.anchor.empty()) {
+    if (!campaign.anchor.text.empty()) {
       notes.emplace_back("creep is not looked for: that needs lockstep");
     }
     report = run_campaign(campaign, hooks);
@@ -171,26 +162,27 @@ GateReport measure_in_turns(CampaignOptions campaign, Measuring how, const Campa
 }  // namespace
 
 GateReport run_in_turns(CampaignOptions campaign, Measuring how, const CampaignHooks& hooks) {
-  if (ends_in_harness_suite(campaign.baseline)) check_suites(campaign, how);
+  if (campaign.baseline.is_suite()) check_suites(campaign, how);
   GateReport report = measure_in_turns(campaign, how, hooks);
   if (campaign.resumed || !rules_alone_forbid(report)) return report;
   const auto differs = [](const GateDifference& one) {
     return is_difference_in(one, kRulesDiffer);
   };
   if (std::none_of(report.forbidding.begin(), report.forbidding.end(), differs)) return report;
-  if (ends_in_harness_suite(campaign.baseline)) {
+  if (campaign.baseline.is_suite()) {
     report.notes.emplace_back(
         "the tasks of a suite run under the rules of their own program; --accept-rules begins a "
         "new baseline");
     return report;
   }
   const std::string rules = own_rules(report.workload);
-  for (std::string* command : {&campaign.baseline, &campaign.candidate}) {
+  for (AskedCommand* command : {&campaign.baseline, &campaign.candidate}) {
     if (has_rules(*command)) return report;
-    *command += rules;
+    *command = under(rules, *command);
   }
-  if (!campaign.anchor.empty() && !has_rules(campaign.anchor)) campaign.anchor += rules;
-  const std::string what = "the sides' rules differ: both run with" + printable(rules);
+  AskedCommand& anchor = campaign.anchor;
+  if (anchor.is_run() && !has_rules(anchor)) anchor = under(rules, anchor);
+  const std::string what = "the sides' rules differ: both run with --rules " + printable(rules);
   hooks.say(what);
   begin_anew(campaign.out);
   try {
@@ -198,9 +190,9 @@ GateReport run_in_turns(CampaignOptions campaign, Measuring how, const CampaignH
     again.notes.push_back(what);
     return again;
   } catch (const NeverBegan& why) {
-    report.notes.push_back(
-        fmt::format("not both sides can run with{}: {} {}; --accept-rules begins a new baseline",
-                    printable(rules), why.what_failed(), why.why()));
+    report.notes.push_back(fmt::format(
+        "not both sides can run with --rules {}: {} {}; --accept-rules begins a new baseline",
+        printable(rules), why.what_failed(), why.why()));
     return report;
   }
 }

@@ -168,9 +168,9 @@ KeptCampaign read_campaign(const fs::path& folder, const std::vector<Result>& ru
       fs::exists(folder / kClusters, ignored) ? of_clusters(folder, *campaign, runs, rules)
       : fs::exists(folder / kTimes, ignored)  ? of_times(folder, *campaign, rules)
                                               : of_runs(folder, *campaign, runs, rules);
-  if (!campaign->baseline.empty()) {
-    kept.report.baseline = campaign->baseline;
-    kept.report.candidate = campaign->candidate;
+  if (!campaign->baseline.text.empty()) {
+    kept.report.baseline = campaign->baseline.text;
+    kept.report.candidate = campaign->candidate.text;
   }
   kept.report.campaign = campaign->id;
   return kept;

@@ -46,17 +46,18 @@ class LockstepCampaign {
       lines_->append(line_of({{"kind", "campaign"},
                               {"id", nights_.campaign().id},
                               {"at", utc_now()},
-                              {"baseline", options.baseline},
-                              {"candidate", options.candidate},
-                              {"anchor", options.anchor}}));
+                              {"baseline", options.baseline.text},
+                              {"candidate", options.candidate.text},
+                              {"anchor", options.anchor.text}}));
+      if (const std::string why = sides_.anchor_misfit(); !why.empty()) leave_out_anchor_now(why);
     }
   }
 
   GateReport run() {
     GateReport report;
     if (begin_where_it_stopped(report)) go_on(report);
-    report.baseline = options_.baseline;
-    report.candidate = options_.candidate;
+    report.baseline = options_.baseline.text;
+    report.candidate = options_.candidate.text;
     report.campaign = nights_.campaign().id;
     for (const auto& notes : {failures_.notes(), sides_.notes(), notes_}) {
       report.notes.insert(report.notes.end(), notes.begin(), notes.end());
@@ -170,7 +171,7 @@ class LockstepCampaign {
     plan_.steps_per_turn = kept.record.steps_per_turn;
     plan_.settle = kept.record.settle;
     if (!trouble) return;
-    const bool own_rules = options_.anchor.find("--rules") != std::string::npos;
+    const bool own_rules = options_.anchor.has("--rules");
     const bool curable = trouble->rules_alone && !own_rules && sides_.one_set_of_rules();
     if (curable && nights_.done() == 1 && !options_.resumed) throw AnchorRules(sides_.workload());
     leave_out_anchor_now(trouble->why);
@@ -192,7 +193,7 @@ class LockstepCampaign {
     if (const std::optional<double> given = given_budget()) return *given;
     const LockstepRules& rules = options_.rules.lockstep;
     // Also where the anchor was left out: a plan was made with that time.
-    const bool anchored = !options_.anchor.empty();
+    const bool anchored = !options_.anchor.text.empty();
     const auto& budgets = anchored ? rules.anchor_budgets : rules.budgets;
     const double usual = anchored ? rules.anchor_budget_minutes : rules.budget_minutes;
     const auto own = budgets.find(sides_.workload());

@@ -10,16 +10,15 @@
 #include "harness/base/text.hpp"
 #include "harness/gate/gate.hpp"
 #include "harness/gate/lockstep_campaign.hpp"
-#include "harness/lockstep/shell_command.hpp"
 
 namespace harness {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> commands_in(const CampaignOptions& options) {
-  std::vector<std::string> commands = {options.baseline, options.candidate};
-  if (!options.anchor.empty()) commands.push_back(options.anchor);
+std::vector<AskedCommand> commands_in(const CampaignOptions& options) {
+  std::vector<AskedCommand> commands = {options.baseline, options.candidate};
+  if (!options.anchor.text.empty()) commands.push_back(options.anchor);
   return commands;
 }
 
@@ -27,12 +26,6 @@ std::vector<std::string> commands_in(const CampaignOptions& options) {
 
 std::vector<std::string> lockstep_names(const CampaignOptions& options) {
   refuse_own_folders(options);
-  const bool of_results =
-      ends_in_harness_run(options.baseline) && ends_in_harness_run(options.candidate);
-  if (of_results && !options.anchor.empty() && !ends_in_harness_run(options.anchor)) {
-    throw Error("--anchor", "is no harness run, which the other two commands are",
-                "give commands of one kind");
-  }
   std::vector<std::string> names = {"baseline", "candidate", kAnchorName};
   names.resize(commands_in(options).size());
   return names;
@@ -63,9 +56,8 @@ LockstepSides::LockstepSides(const CampaignOptions& options, const CampaignHooks
       says_(names_.size()) {
   for (std::size_t i = 0; i < names_.size(); ++i) {
     sides_.push_back({names_[i], {}});
-    leaves_results_.push_back(ends_in_harness_run(commands_[i]));
   }
-  of_results_ = leaves_results_[kBaseline] && leaves_results_[kCandidate];
+  of_results_ = commands_[kBaseline].leaves_results() && commands_[kCandidate].leaves_results();
   if (anchored()) numbers_.anchor = &sides_[kAnchor];
 }
 
@@ -89,9 +81,11 @@ std::vector<SideCommand> LockstepSides::commands(std::int64_t cluster,
   std::vector<SideCommand> sides;
   for (std::size_t i = 0; i < names_.size(); ++i) {
     const fs::path folder = options_.out / folders.at(i);
-    SideCommand side{names_[i], commands_[i], {}, folder.string() + ".txt"};
-    if (leaves_results_[i]) {
-      side.command += " --lockstep --out " + shell_word(folder.string());
+    const AskedCommand& command = commands_[i];
+    SideCommand side{names_[i], command.text, {}, folder.string() + ".txt"};
+    if (command.leaves_results()) {
+      side.environment = command.with({"--lockstep", "--out", folder.string()}).variables();
+      side.knows_its_output = true;
       // An old build knows two sides.
       if (i != kAnchor) side.environment.push_back(campaign_variable({id_, names_[i], cluster}));
     }
@@ -129,7 +123,7 @@ void LockstepSides::take_side(std::size_t i, const KeptCluster& kept) {
     notes_.push_back(fmt::format("cluster {}: {} {}", kept.record.cluster, names_[i], trouble));
   }
   waiting_.add(kept.record.sides[i]);
-  if (leaves_results_[i]) take_results(i, kept.record.cluster, kept.folders.at(i));
+  if (commands_[i].leaves_results()) take_results(i, kept.record.cluster, kept.folders.at(i));
 }
 
 /// A build that is replaced half-way would be judged as one program.
@@ -203,6 +197,11 @@ std::vector<std::string> LockstepSides::notes() const {
 
 std::string LockstepSides::workload() const {
   return of_results_ ? sides_[kBaseline].runs.front().rules.workload : "";
+}
+
+std::string LockstepSides::anchor_misfit() const {
+  if (!anchored() || !of_results_ || commands_[kAnchor].is_run()) return "";
+  return "it tells of no harness run: another command, or a build from before it could be asked";
 }
 
 bool LockstepSides::one_set_of_rules() const {

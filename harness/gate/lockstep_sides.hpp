@@ -42,6 +42,8 @@ class LockstepSides {
   /// of the cluster is then lost. Precondition: it has the sides that there are.
   std::optional<AnchorTrouble> take_over(const KeptCluster& kept);
   void leave_out_anchor();
+  /// Why the anchor cannot be held against such sides; empty: it can, or there is none.
+  std::string anchor_misfit() const;
   bool anchored() const { return names_.size() > kAnchor; }
 
   /// Precondition: a cluster was taken over.
@@ -64,9 +66,8 @@ class LockstepSides {
   const CampaignHooks& hooks_;
   std::string id_;
   std::vector<std::string> names_;
-  std::vector<std::string> commands_;
-  std::vector<bool> leaves_results_{};  ///< it is a `harness run`
-  bool of_results_ = false;             ///< the baseline and the candidate both are
+  std::vector<AskedCommand> commands_;
+  bool of_results_ = false;             ///< the baseline and the candidate both leave results
   std::vector<std::int64_t> doubtful_;  ///< clusters in which a clock seemed to lie
   std::vector<std::string> says_;       ///< what each calls itself
   std::vector<Side> sides_{};

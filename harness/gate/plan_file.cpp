@@ -41,11 +41,34 @@ std::optional<double> budget_from(const json& document, const char* key) {
   return seconds;
 }
 
+json to_json(const AskedCommand& command) {
+  json object = {{"command", command.text}};
+  if (command.call) {
+    object["starts"] = command.call->command;
+    object["arguments"] = command.call->arguments;
+  }
+  return object;
+}
+
+/// Text alone is what files of before commands were asked have.
+AskedCommand command_from(const json& value) {
+  if (value.is_string()) return {value, std::nullopt};
+  AskedCommand command{value.at("command"), std::nullopt};
+  if (value.contains("starts"))
+    command.call = HarnessCall{value.at("starts"), value.at("arguments")};
+  return command;
+}
+
+AskedCommand command_from(const json& document, const char* key) {
+  return document.contains(key) ? command_from(document.at(key)) : AskedCommand{};
+}
+
 /// A task's name is that of a folder, too.
 std::vector<SuiteTaskCommands> tasks_from(const json& list) {
   std::vector<SuiteTaskCommands> tasks;
   for (const json& one : list) {
-    tasks.push_back({one.at("workload"), one.at("id"), one.at("baseline"), one.at("candidate")});
+    tasks.push_back({one.at("workload"), one.at("id"), command_from(one.at("baseline")),
+                     command_from(one.at("candidate"))});
     const std::string& name = tasks.back().workload;
     if (name.empty() || name.starts_with('.') || name.find('/') != std::string::npos)
       throw NoPlan();
@@ -56,8 +79,8 @@ std::vector<SuiteTaskCommands> tasks_from(const json& list) {
 json to_json(const SuiteTaskCommands& task) {
   return {{"workload", task.workload},
           {"id", task.id},
-          {"baseline", task.baseline},
-          {"candidate", task.candidate}};
+          {"baseline", to_json(task.baseline)},
+          {"candidate", to_json(task.candidate)}};
 }
 
 json to_json(const Night& night) {
@@ -69,12 +92,13 @@ json to_json(const Night& night) {
 PlannedCampaign campaign_from(const json& document) {
   PlannedCampaign campaign;
   campaign.id = document.at("campaign");
-  campaign.baseline = document.value("baseline", "");
-  campaign.candidate = document.value("candidate", "");
-  campaign.anchor = document.value("anchor", "");
+  campaign.baseline = command_from(document, "baseline");
+  campaign.candidate = command_from(document, "candidate");
+  campaign.anchor = command_from(document, "anchor");
+  campaign.asked = document.contains("baseline") && document.at("baseline").is_object();
   campaign.whole = document.value("whole", false);
-  campaign.trained_baseline = document.value("trained_baseline", "");
-  campaign.trained_candidate = document.value("trained_candidate", "");
+  campaign.trained_baseline = command_from(document, "trained_baseline");
+  campaign.trained_candidate = command_from(document, "trained_candidate");
   campaign.tasks = tasks_from(document.value("tasks", json::array()));
   campaign.rules_sha256 = document.value("rules_sha256", "");
   campaign.pause_seconds = document.value("pause_seconds", 0.0);
@@ -102,12 +126,12 @@ void write_plan(const fs::path& folder, const PlannedCampaign& campaign) {
   json tasks = json::array();
   for (const SuiteTaskCommands& task : campaign.tasks) tasks.push_back(to_json(task));
   json line = {{"campaign", campaign.id},
-               {"baseline", campaign.baseline},
-               {"candidate", campaign.candidate},
-               {"anchor", campaign.anchor},
+               {"baseline", to_json(campaign.baseline)},
+               {"candidate", to_json(campaign.candidate)},
+               {"anchor", to_json(campaign.anchor)},
                {"whole", campaign.whole},
-               {"trained_baseline", campaign.trained_baseline},
-               {"trained_candidate", campaign.trained_candidate},
+               {"trained_baseline", to_json(campaign.trained_baseline)},
+               {"trained_candidate", to_json(campaign.trained_candidate)},
                {"tasks", tasks},
                {"rules_sha256", campaign.rules_sha256},
                {"pause_seconds", campaign.pause_seconds},

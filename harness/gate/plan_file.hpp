@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/gate/plan.hpp"
+#include "harness/lockstep/asked.hpp"
 
 namespace harness {
 
@@ -16,19 +17,22 @@ namespace harness {
 struct SuiteTaskCommands {
   std::string workload{};
   std::string id{};  ///< of their campaign
-  std::string baseline{};
-  std::string candidate{};
+  AskedCommand baseline{};
+  AskedCommand candidate{};
 };
 
 struct PlannedCampaign {
   std::string id{};
-  std::string baseline{};  ///< commands; empty in files of before they were kept
-  std::string candidate{};
-  std::string anchor{};  ///< empty: there is none
-  bool whole = false;    ///< runs whole commands, not sides in lockstep
+  AskedCommand baseline{};  ///< without text in files of before commands were kept
+  AskedCommand candidate{};
+  AskedCommand anchor{};  ///< without text: there is none
+  /// Whether what the commands are is known; before they were asked it was read out of their text,
+  /// time and again.
+  bool asked = true;
+  bool whole = false;  ///< runs whole commands, not sides in lockstep
   /// Behind it come whole trainings of these commands, in the folder "convergence".
-  std::string trained_baseline{};
-  std::string trained_candidate{};
+  AskedCommand trained_baseline{};
+  AskedCommand trained_candidate{};
   /// Of two suites: the campaigns before theirs, in the folder "steps".
   std::vector<SuiteTaskCommands> tasks{};
   /// rules/gate.json, by which it is judged.

@@ -59,7 +59,8 @@ bool rules_alone_forbid(const GateReport& report) {
   return !report.forbidding.empty() && !regressed &&
          std::all_of(
              report.forbidding.begin(), report.forbidding.end(), [](const GateDifference& one) {
-               return is_difference_in(one, kRulesDiffer) || is_difference_in(one, kChecksDiffer);
+               return is_difference_in(one, kRulesDiffer) || is_difference_in(one, kChecksDiffer) ||
+                      is_difference_in(one, kBaselineSilent);
              });
 }
 

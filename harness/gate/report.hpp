@@ -83,8 +83,8 @@ struct GateReport {
 const char* to_text(Verdict verdict);
 const char* to_text(GateGroup group);
 
-/// Whether nothing but the sides' rules, or the checks of their quality, keep them from being
-/// compared, and the candidate has not missed its quality target.
+/// Whether nothing but the sides' rules, the checks of their quality, or a baseline that could not
+/// be asked keep them from being compared, and the candidate has not missed its quality target.
 bool rules_alone_forbid(const GateReport& report);
 /// "pair", "cluster": what the row has n of; empty for unpaired files.
 const std::string& unit_of(const GateRow& row, const GateReport& report);

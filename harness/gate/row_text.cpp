@@ -87,7 +87,7 @@ std::string verdict_sentence(const GateReport& report) {
   if (!report.forbidding.empty()) {
     const GateDifference& first = report.forbidding.front();
     const std::ptrdiff_t more = std::ssize(report.forbidding) - 1;
-    const char* accepted = report.rules_accepted ? " The new rules were accepted." : "";
+    const char* accepted = report.rules_accepted ? " The candidate was accepted as it is." : "";
     return fmt::format("The sides differ in {}: {} | {}{}.{}", first.name, first.baseline,
                        first.candidate,
                        more > 0 ? fmt::format(", and in {} more", more) : std::string(), accepted);

@@ -58,8 +58,8 @@ class SuiteCampaign {
     forget_verdict(options_.out);
     for (const SuiteTaskCommands& task : planned_.tasks) take_steps(task);
     GateReport report = whole_suites();
-    report.baseline = options_.baseline;
-    report.candidate = options_.candidate;
+    report.baseline = options_.baseline.text;
+    report.candidate = options_.candidate.text;
     report.campaign = planned_.id;
     report.alarm_error = options_.rules.options.alarm;
     report.same_error = options_.rules.options.same;

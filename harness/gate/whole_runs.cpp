@@ -13,9 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A command that hangs is ended so many seconds after the whole budget would have been spent.
-constexpr double kPatience = 60;
-
 bool exited_with(const ShellRun& run, ExitCode code) {
   return run.exit_code == static_cast<int>(code);
 }
@@ -31,15 +28,20 @@ fs::path run_folder(const fs::path& out, const std::string& side, std::int64_t p
   return out / side / fmt::format("{:03}", pair);
 }
 
-WholeRun WholeRuns::run(const std::string& side, std::int64_t pair, std::string command,
-                        bool of_results) {
+double most_seconds(const CampaignOptions& options) {
+  constexpr double kPatience = 60;
+  return options.budget_seconds ? *options.budget_seconds + kPatience : 0;
+}
+
+WholeRun WholeRuns::run(const std::string& side, std::int64_t pair, const AskedCommand& command) {
   cool_down(pause_seconds_);
   const fs::path folder = run_folder(options_.out, side, pair);
   const fs::path log = folder.string() + ".txt";
-  if (of_results) command += " --out " + shell_word(folder.string());
-  const ShellRun shell =
-      run_shell_command(command, {campaign_variable({id_, side, pair})}, log,
-                        options_.budget_seconds ? *options_.budget_seconds + kPatience : 0);
+  const bool of_results = command.leaves_results();
+  Variables environment;
+  if (of_results) environment = command.with({"--out", folder.string()}).variables();
+  environment.push_back(campaign_variable({id_, side, pair}));
+  const ShellRun shell = run_shell_command(command.text, environment, log, most_seconds(options_));
   note_output(fmt::format("{}, pair {}", side, pair), shell, log);
   cool_down(0);  // no longer than it takes to see whether somebody asked to stop
   WholeRun run;
@@ -115,7 +117,7 @@ void WholeRuns::add_notes(GateReport& report) const {
 
 GateReport failure_report(const CampaignOptions& options, const std::string& why) {
   GateReport report;
-  report.subject = options.baseline + " against " + options.candidate;
+  report.subject = options.baseline.text + " against " + options.candidate.text;
   report.method = "the candidate failed twice";
   GateRow row;
   row.tag = "candidate";

@@ -34,9 +34,9 @@ class WholeRuns {
             double pause_seconds)
       : options_(options), hooks_(hooks), id_(std::move(id)), pause_seconds_(pause_seconds) {}
 
-  /// Runs `command` after the pause; what leaves results (`of_results`) gets its own --out. Throws
-  /// Interrupted when asked to stop, and Error for results that are not sound.
-  WholeRun run(const std::string& side, std::int64_t pair, std::string command, bool of_results);
+  /// Runs `command` after the pause; what leaves results gets its own --out. Throws Interrupted
+  /// when asked to stop, and Error for results that are not sound.
+  WholeRun run(const std::string& side, std::int64_t pair, const AskedCommand& command);
 
   /// The sound results of a run that may not have come to its end: one that was killed leaves none,
   /// or half a series, which counts as none.
@@ -57,6 +57,10 @@ class WholeRuns {
   std::int64_t cut_runs_ = 0;   ///< whose output is not all in its log
   std::int64_t lost_runs_ = 0;  ///< whose log could not be written
 };
+
+/// A command that hangs is ended so many seconds after the whole budget would have been spent; 0:
+/// never, where there is none.
+double most_seconds(const CampaignOptions& options);
 
 /// The report on a candidate that does not run.
 GateReport failure_report(const CampaignOptions& options, const std::string& why);

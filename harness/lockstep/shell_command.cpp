@@ -38,27 +38,6 @@ Error not_started(const std::string& command, const std::filesystem::path& log, 
           "its output would go to " + printable(log.string())};
 }
 
-bool ends_in_harness(const std::string& command, const std::string& verb) {
-  const auto is_operator = [](const std::string& word) {
-    return word.find_first_of(";|&<>") != std::string::npos;
-  };
-  const std::vector<std::string> words = command_words(command);
-  bool mentioned = false;
-  bool last = false;
-  bool within_a_shell = false;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string program = std::filesystem::path(words[i]).filename().string();
-    const bool named = i + 1 < words.size() && words[i + 1] == verb;
-    if (is_operator(words[i])) last = false;
-    if (words[i] == "-c" || words[i] == "-lc") within_a_shell = true;
-    if (named && (program == "harness" || program == "quickstart")) mentioned = last = true;
-  }
-  if (!mentioned || (last && !within_a_shell)) return last;
-  throw Error("command '" + printable(command, 80) + "'",
-              "has something behind its 'harness " + verb + "', or around it",
-              "put it last and by itself: the gate keeps its output and reads its results");
-}
-
 }  // namespace
 
 std::unique_ptr<KeptProcess> start_shell_command(
@@ -116,25 +95,6 @@ std::string last_line(const std::filesystem::path& log) {
   }
   if (last.empty()) return "it printed nothing";
   return printable(of_ours.empty() ? last : of_ours);
-}
-
-std::vector<std::string> command_words(const std::string& command) {
-  std::vector<std::string> words;
-  for (const std::string& word : split(command, ' ')) {
-    std::string_view bare = trim(word);
-    while (!bare.empty() && (bare.front() == '\'' || bare.front() == '"')) bare.remove_prefix(1);
-    while (!bare.empty() && (bare.back() == '\'' || bare.back() == '"')) bare.remove_suffix(1);
-    if (!bare.empty()) words.emplace_back(bare);
-  }
-  return words;
-}
-
-bool ends_in_harness_run(const std::string& command) { return ends_in_harness(command, "run"); }
-
-bool ends_in_harness_suite(const std::string& command) { return ends_in_harness(command, "suite"); }
-
-bool leaves_results(const std::string& command) {
-  return ends_in_harness_run(command) || ends_in_harness_suite(command);
 }
 
 }  // namespace harness

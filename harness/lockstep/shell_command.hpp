@@ -45,16 +45,4 @@ std::pair<std::string, std::string> environment_padding();
 /// The last line with any text in it, at most 200 bytes, safe to print; for messages.
 std::string last_line(const std::filesystem::path& log);
 
-/// What stands between the blanks of `command`, without quotes around it.
-std::vector<std::string> command_words(const std::string& command);
-
-/// Whether the last thing that `command` starts is `harness run` or `quickstart run`, so that
-/// options can be put behind it. Throws Error where there is one with something behind it (a pipe,
-/// a redirection, another command) or within `sh -c`: its results would be overlooked.
-bool ends_in_harness_run(const std::string& command);
-/// The same of `harness suite`.
-bool ends_in_harness_suite(const std::string& command);
-/// Either: what leaves results of runs in a folder that it is given.
-bool leaves_results(const std::string& command);
-
 }  // namespace harness

@@ -120,7 +120,7 @@ TEST_CASE("what cannot step when told is measured as whole runs", "[gate][lockst
   // As a build from before lockstep answers.
   write_file_atomically(
       folder / "harness",
-      "#!/bin/sh\ncase \"$*\" in *--lockstep*) echo 'harness: --lockstep: unknown "
+      "#!/bin/sh\ncase $HARNESS_ARGUMENTS in *--lockstep*) echo 'harness: --lockstep: unknown "
       "option' >&2; exit 1;; esac\nexec " +
           harness_program() + " \"$@\"\n");
   fs::permissions(folder / "harness", fs::perms::owner_all);
@@ -152,9 +152,10 @@ TEST_CASE("rules that changed between the sides cost no night", "[gate][lockstep
   CHECK(report.at("forbidding").empty());
   CHECK(row_of(report, "losses").at("verdict") == "same");
   // A side that cannot run under the gate's rules: nothing is compared, unless that is accepted.
-  write_file_atomically(other / "harness",
-                        "#!/bin/sh\ncase \"$*\" in *--rules*) exit 1;; esac\nHARNESS_HOME=" +
-                            other.path().string() + " exec " + harness_program() + " \"$@\"\n");
+  write_file_atomically(
+      other / "harness",
+      "#!/bin/sh\ncase $HARNESS_ARGUMENTS in *--rules*) exit 1;; esac\nHARNESS_HOME=" +
+          other.path().string() + " exec " + harness_program() + " \"$@\"\n");
   fs::permissions(other / "harness", fs::perms::owner_all);
   const std::string cannot = (other / "harness").string() + " run --workload null --set step-ms=2";
   for (const bool accepted : {false, true}) {

@@ -36,8 +36,8 @@ GateRules rules_in_lockstep() {
 void plan_of(const fs::path& folder, std::size_t clusters) {
   PlannedCampaign campaign;
   campaign.id = kCampaign;
-  campaign.baseline = "a";
-  campaign.candidate = "b";
+  campaign.baseline.text = "a";
+  campaign.candidate.text = "b";
   campaign.plan.nights = {Night{clusters, std::nullopt}};
   write_plan(folder, campaign);
 }

@@ -24,7 +24,7 @@ KeptCluster cluster_that_waited(double seconds) {
 
 TEST_CASE("a busy machine is told by what the sides waited for a processor", "[gate]") {
   CampaignOptions options;
-  options.baseline = options.candidate = "side";
+  options.baseline.text = options.candidate.text = "side";
   const CampaignHooks hooks;
   LockstepSides quiet(options, hooks, "id");
   quiet.take_over(cluster_that_waited(0.01));

@@ -149,7 +149,7 @@ TEST_CASE("a command that is asked to stop may still print while it ends", "[gat
   process.signal(SIGINT);
   CHECK(process.wait().code == 2);
   CHECK(comes_true([&] { return fs::exists(folder / "saved"); }));
-  const fs::path log = folder / "campaign" / "baseline" / "001.txt";
+  const fs::path log = folder / "campaign" / "asked" / "baseline.txt";
   CHECK(comes_true([&] { return content_of(log).find("last words") != std::string::npos; }));
 }
 

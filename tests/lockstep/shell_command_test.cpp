@@ -105,35 +105,3 @@ TEST_CASE("the kept part of an output is its beginning and its end", "[gate]") {
   CHECK(lost.trouble() == ENOSPC);
   ::close(full);
 }
-
-TEST_CASE("a harness run is told from other commands", "[gate]") {
-  for (const char* command :
-       {"harness run --workload null", "build/release/harness run --workload null",
-        "/a/b/harness run", "./quickstart run --workload x --kernels reference",
-        "A=1 nice -n 5 ./harness run", "'/a b/harness' run --workload null",
-        "cd /tmp && ./harness run --workload null"}) {
-    CAPTURE(command);
-    CHECK(ends_in_harness_run(command));
-    CHECK_FALSE(ends_in_harness_suite(command));
-    CHECK(leaves_results(command));
-  }
-  for (const char* command : {"harness suite", "./quickstart suite --tasks classify"}) {
-    CAPTURE(command);
-    CHECK(ends_in_harness_suite(command));
-    CHECK_FALSE(ends_in_harness_run(command));
-    CHECK(leaves_results(command));
-  }
-  CHECK_THROWS_WITH(leaves_results("harness suite | tee file"), Catch::Contains("'harness suite'"));
-  for (const char* command : {"harness ablate --workload null", "harness", "run harness", "sleep 1",
-                              "myharness-run", ""}) {
-    CAPTURE(command);
-    CHECK_FALSE(ends_in_harness_run(command));
-  }
-  // Judged by their wall time, their results would be overlooked.
-  for (const char* command :
-       {"harness run --workload null; sleep 1", "harness run --workload null > file",
-        "harness run | tee file", "sh -c 'harness run --workload null'", "harness run & true"}) {
-    CAPTURE(command);
-    CHECK_THROWS_WITH(ends_in_harness_run(command), Catch::Contains("something behind"));
-  }
-}

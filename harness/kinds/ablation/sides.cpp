@@ -5,12 +5,12 @@
 
 #include <cstdlib>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "harness/base/error.hpp"
 #include "harness/base/hash.hpp"
 #include "harness/base/text.hpp"
-#include "harness/lockstep/shell_command.hpp"
 #include "harness/result/setting.hpp"
 
 namespace harness {
@@ -24,6 +24,19 @@ constexpr std::size_t kMostFiles = 64;  // as the schema has it
 bool is_file(const fs::path& path) {
   std::error_code ignored;
   return fs::is_regular_file(path, ignored);
+}
+
+/// What stands between the blanks of `command`, without quotes around it: near enough to find the
+/// files that it names.
+std::vector<std::string> words_of(const std::string& command) {
+  std::vector<std::string> words;
+  for (const std::string& word : split(command, ' ')) {
+    std::string_view bare = trim(word);
+    while (!bare.empty() && (bare.front() == '\'' || bare.front() == '"')) bare.remove_prefix(1);
+    while (!bare.empty() && (bare.back() == '\'' || bare.back() == '"')) bare.remove_suffix(1);
+    if (!bare.empty()) words.emplace_back(bare);
+  }
+  return words;
 }
 
 /// As the shell finds it; empty where it does not.
@@ -73,7 +86,7 @@ std::string variant_command(const RunPlan& plan, const fs::path& out) {
 Peer peer_of(const PeerCommand& command) {
   Peer peer{command.command, "", {}};
   bool found = false;
-  for (const std::string& word : command_words(command.command)) {
+  for (const std::string& word : words_of(command.command)) {
     if (found) {
       if (is_file(word)) add_file(word, peer.files);
     } else if (word.find('=') == std::string::npos) {  // no variable for the environment

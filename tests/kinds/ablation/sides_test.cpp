@@ -6,7 +6,6 @@
 
 #include "harness/base/files.hpp"
 #include "harness/base/hash.hpp"
-#include "harness/lockstep/shell_command.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 using namespace harness;  // NOLINT(google-build-using-namespace)
@@ -28,7 +27,6 @@ TEST_CASE("a variant is this program with the settings of its plan", "[ablation-
         " --seed '1'", " --out '/a folder/x'"}) {
     CHECK_THAT(command, Catch::Contains(option));
   }
-  CHECK(ends_in_harness_run("harness run " + command.substr(command.find("--lockstep"))));
 }
 
 TEST_CASE("a peer is known by its program and the files that its command names",
