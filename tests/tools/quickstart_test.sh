@@ -90,7 +90,7 @@ elif [[ "$1" == --build ]]; then
     until_said 'building harness: 3 of 3'
   }
   [[ ! -e "$state/compiler_broken" ]] || { echo 'error: expected ;'; exit 1; }
-  printf '#!/usr/bin/env bash\necho "harness $* in $PWD"; echo "$HARNESS_STARTED_AS" >"$state/started_as"; exit "${FAKE_EXIT:-0}"\n' >"$2/harness"
+  printf '#!/usr/bin/env bash\necho "harness $* in $PWD"; echo "$HARNESS_STARTED_AS" >"$state/started_as"; echo "$HARNESS_TELL $HARNESS_ARGUMENTS" >"$state/asked"; exit "${FAKE_EXIT:-0}"\n' >"$2/harness"
   chmod +x "$2/harness"
 else
   mkdir -p build/release && touch build/release/build.ninja && rm -f build/release/harness
@@ -227,6 +227,9 @@ expect 'announces the first build' err 'building harness'
 run FAKE_EXIT=3 HARNESS_QUIET_SECONDS=50 -- run
 expect 'hands on the exit code' exits 3
 expect 'says nothing the second time' test ! -s "$state/err"
+asked() { [[ "$(<"$state/asked")" == "$1" ]]; }
+run HARNESS_TELL=file HARNESS_ARGUMENTS='["run","a b"]' -- run
+expect 'hands on what the gate asks, and gives' asked 'file ["run","a b"]'
 expect 'installs nothing' no_calls '^\(apt-get\|pip\|python3\|sudo\)'
 expect 'configures nothing' no_calls 'cmake --\(fresh\|preset\)'
 expect 'but lets the build look for what changed' calls 'cmake --build .* --target harness$'
