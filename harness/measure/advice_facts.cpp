@@ -14,6 +14,7 @@
 #include "harness/measure/profile_file.hpp"
 #include "harness/measure/replay_session.hpp"
 #include "harness/plan/ablation_plan.hpp"
+#include "harness/system/doctor.hpp"
 #include "harness/system/interrupt.hpp"
 #include "harness/system/page_faults.hpp"
 
@@ -124,6 +125,13 @@ AdviceFacts advice_facts(const Profile& profile, RunPlan& plan, const RunRequest
       }
     }
     facts.remedies.push_back(std::move(offered));
+  }
+  if (allows(facts, {"precision", "int8"})) {
+    // Its steps are other ones, so no replay tells what it brings.
+    const Finding int8 = judge_narrow(profile.peaks, "int8");
+    notes.push_back(int8.what + ": " +
+                    (int8.how.empty() ? "--precision int8 measures what it brings, and its quality"
+                                      : int8.how));
   }
   if (allows(facts, {"precision", "bf16"})) {
     facts.projected_bf16 = projected_bf16(profile, plan, notes);

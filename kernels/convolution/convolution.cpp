@@ -79,17 +79,14 @@ KernelFacts convolution_facts(const ConvolutionShape& s, const char* implementat
   const int64_t depth = s.in_channels / s.groups * s.kernel_height * s.kernel_width;
   const auto weights = static_cast<double>(s.out_channels * depth);
   const bool bf16 = s.type == at::kBFloat16;
-  const bool int8 = s.type == at::kByte;
-  const double width = int8 ? 1 : bf16 ? 2 : 4;
+  const double width = bf16 ? 2 : 4;
   return {"convolution",
           implementation,
           direction,
-          int8   ? "u8"
-          : bf16 ? "bf16"
-                 : "f32",
+          bf16 ? "bf16" : "f32",
           problem_of(s),
           2 * out * static_cast<double>(depth),
-          width * (in + out) + (int8 ? 1 : 4) * weights};
+          width * (in + out) + 4 * weights};
 }
 
 std::map<ConvolutionChoice, std::int64_t> convolutions_run() {

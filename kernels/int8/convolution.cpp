@@ -156,9 +156,6 @@ class Int8Convolution {
       arguments.emplace(DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1,
                         as_memory(residual_of(problem_.shape), residual));
     }
-    const KernelScope scope("int8.convolution", [&] {
-      return convolution_facts(problem_.shape, description_.impl_info_str(), "forward_inference");
-    });
     execute(primitive_, std::move(arguments), description_.scratchpad_desc());
     return output;
   }

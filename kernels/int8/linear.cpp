@@ -3,7 +3,6 @@
 
 #include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -88,26 +87,12 @@ class Int8Product {
       arguments.emplace(DNNL_ARG_ATTR_MULTIPLE_POST_OP(place) | DNNL_ARG_SRC_1,
                         as_memory({sizes, Type::f32, Tag::ab}, residual));
     }
-    const KernelScope scope("int8.product", [&] { return facts(); });
+    const KernelScope scope("encoder.product");
     execute(primitive_, std::move(arguments), description_.scratchpad_desc());
     return output;
   }
 
  private:
-  KernelFacts facts() const {
-    const auto number = [](int64_t value) { return std::to_string(value); };
-    const int64_t written = problem_.rows * problem_.columns;
-    return {.kind = "matmul",
-            .implementation = description_.impl_info_str(),
-            .direction = "forward_inference",
-            .type = "u8",
-            .problem = number(problem_.rows) + "x" + number(problem_.depth) + ":" +
-                       number(problem_.depth) + "x" + number(problem_.columns),
-            .flops = 2 * static_cast<double>(written * problem_.depth),
-            .bytes = static_cast<double>(problem_.depth * (problem_.rows + problem_.columns) +
-                                         (problem_.output ? 1 : 4) * written)};
-  }
-
   Problem problem_;
   dnnl::matmul::primitive_desc description_;
   dnnl::matmul primitive_;
