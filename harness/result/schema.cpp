@@ -184,8 +184,9 @@ std::unique_ptr<CompiledSchema> compile(const std::filesystem::path& path) {
     valijson::SchemaParser parser;
     parser.populateSchema(NlohmannJsonAdapter(compiled->document), compiled->schema);
   } catch (const std::exception& error) {
-    throw Error(printable(path.string()),
-                std::string("not a JSON Schema: ") + printable(error.what()));
+    std::string why = printable(error.what());
+    while (why.ends_with('.')) why.pop_back();
+    throw Error(printable(path.string()), "not a JSON Schema: " + why);
   }
   return compiled;
 }

@@ -15,6 +15,7 @@
 
 #include "harness/base/files.hpp"
 #include "tests/support/process.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace harness {
 
@@ -107,6 +108,18 @@ inline std::vector<std::string> error_lines(const Outcome& outcome) {
     if (line.starts_with("harness: ")) errors.push_back(line);
   }
   return errors;
+}
+
+/// The one error of a command that ends with `code`, with its way out in `why`.
+inline ErrorParts refusal_in(const Outcome& outcome, int code = 1) {
+  CAPTURE(outcome.out, outcome.err);
+  CHECK(outcome.code == code);
+  const std::vector<std::string> errors = error_lines(outcome);
+  REQUIRE(errors.size() == 1);
+  const std::string said = errors.front().substr(std::string("harness: ").size());
+  const std::size_t colon = said.find(": ");
+  REQUIRE(colon != std::string::npos);
+  return {said.substr(0, colon), said.substr(colon + 2), ""};
 }
 
 /// The lines by which a command that was asked to stop says when it will.
