@@ -2,8 +2,8 @@
 #include <catch2/catch.hpp>
 #include <limits>
 
-#include "harness/base/error.hpp"
 #include "tests/support/pickle_writer.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "workloads/checkpoint/weights_match.hpp"
 
@@ -12,7 +12,6 @@ using namespace harness::workloads;  // NOLINT(google-build-using-namespace)
 
 namespace {
 
-using Catch::Contains;
 using Names = std::vector<std::string>;
 
 const std::vector<WeightSlot> kSlots = {
@@ -74,22 +73,27 @@ TEST_CASE("a classifier's file fills the backbone and leaves the rest", "[weight
 }
 
 TEST_CASE("files that do not fit the model are refused by name", "[weights]") {
-  CHECK_THROWS_WITH(match_weights(file_of({tensor("x", {1}), tensor("y", {1})}), kSlots),
-                    Contains("none of its 2 tensors belongs to this model (x, y)"));
-  CHECK_THROWS_WITH(
-      match_weights(file_of({tensor("conv1.weight", {2, 2}), tensor("bn1.weight", {2})}), kSlots),
-      Contains("shapes differ: conv1.weight is 2x2 where the model has 2x1"));
-  CHECK_THROWS_WITH(match_weights(file_of({tensor("conv1.weight", {2, 1})}), kSlots),
-                    Contains("1 of the model's 3 tensors are missing: backbone.body.bn1.weight"));
-  CHECK_THROWS_WITH(
-      match_weights(file_of({tensor("backbone.body.conv1.weight", {2, 1})}), kSlots),
-      Contains("2 of the model's 3 tensors are missing: backbone.body.bn1.weight, head."));
+  const std::vector<std::pair<std::vector<PickledTensor>, std::vector<const char*>>> cases = {
+      {{tensor("x", {1}), tensor("y", {1})}, {"none of its 2 tensors", "x, y"}},
+      {{tensor("conv1.weight", {2, 2}), tensor("bn1.weight", {2})},
+       {"conv1.weight is 2x2 where the model has 2x1"}},
+      {{tensor("conv1.weight", {2, 1})},
+       {"1 of the model's 3 tensors", "backbone.body.bn1.weight"}},
+      {{tensor("backbone.body.conv1.weight", {2, 1})},
+       {"2 of the model's 3 tensors", "backbone.body.bn1.weight, head.cls_logits.bias"}}};
+  for (const auto& [tensors, named] : cases) {
+    const ErrorParts found =
+        refusal_of([&, &held = tensors] { match_weights(file_of(held), kSlots); });
+    CAPTURE(found);
+    for (const char* what : named) CHECK(found.names(what));
+  }
 }
 
 TEST_CASE("weights that are not finite are refused", "[weights]") {
   const TensorFile file = file_of({tensor("w", {4})}, {1, std::numeric_limits<float>::quiet_NaN(),
                                                        3, std::numeric_limits<float>::infinity()});
   std::vector<float> values(4);
-  CHECK_THROWS_WITH(read_weight(file, "w", file.tensors().at("w"), values),
-                    Contains("w holds 2 values that are not finite"));
+  CHECK(refusal_of([&] {
+          read_weight(file, "w", file.tensors().at("w"), values);
+        }).names("w holds 2 values"));
 }

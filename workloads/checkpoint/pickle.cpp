@@ -97,10 +97,8 @@ class Machine {
   std::size_t position() const { return position_; }
 
  private:
-  static BadFile damaged(const char* what) { return BadFile(fmt::format("is damaged: {}", what)); }
-
   std::string_view take(std::uint64_t count) {
-    if (count > bytes_.size() - position_) throw BadFile("ends in the middle of its pickle");
+    if (count > bytes_.size() - position_) throw BadFile(pickle_trouble::kCutOff);
     const std::string_view taken = bytes_.substr(position_, count);
     position_ += count;
     return taken;
@@ -118,7 +116,7 @@ class Machine {
   std::string_view line() {
     const std::string_view window = bytes_.substr(position_, kMaxText);
     const std::size_t end = window.find('\n');
-    if (end == std::string_view::npos) throw BadFile("ends in the middle of its pickle");
+    if (end == std::string_view::npos) throw BadFile(pickle_trouble::kCutOff);
     position_ += end + 1;
     return window.substr(0, end);
   }
@@ -130,7 +128,7 @@ class Machine {
   /// What lies below the last mark belongs to someone else.
   std::size_t floor() const { return marks_.empty() ? 0 : marks_.back(); }
   PickleValue pop() {
-    if (stack_.size() <= floor()) throw damaged("its pickle takes from an empty stack");
+    if (stack_.size() <= floor()) throw BadFile(pickle_trouble::kEmptyStack);
     const PickleValue value = stack_.back();
     stack_.pop_back();
     return value;
@@ -141,7 +139,7 @@ class Machine {
     return value;
   }
   std::vector<PickleValue> pop_many(std::size_t count) {
-    if (stack_.size() - floor() < count) throw damaged("its pickle takes from an empty stack");
+    if (stack_.size() - floor() < count) throw BadFile(pickle_trouble::kEmptyStack);
     heap_.charge(count);
     const auto first = stack_.end() - static_cast<std::ptrdiff_t>(count);
     std::vector<PickleValue> values(first, stack_.end());
@@ -149,7 +147,7 @@ class Machine {
     return values;
   }
   std::vector<PickleValue> pop_to_mark() {
-    if (marks_.empty()) throw damaged("its pickle has no mark where it needs one");
+    if (marks_.empty()) throw BadFile(pickle_trouble::kNoMark);
     std::vector<PickleValue> values = pop_many(stack_.size() - marks_.back());
     marks_.pop_back();
     return values;
@@ -175,7 +173,7 @@ class Machine {
 
   void remember(std::uint64_t slot) {
     // Picklers number their memo from 0 without gaps.
-    if (slot > memo_.size() || slot >= kMaxObjects) throw damaged("its pickle skips memo slots");
+    if (slot > memo_.size() || slot >= kMaxObjects) throw BadFile(pickle_trouble::kSkippedSlot);
     const PickleValue value = top();
     if (slot == memo_.size()) {
       memo_.push_back(value);
@@ -184,13 +182,13 @@ class Machine {
     }
   }
   void recall(std::uint64_t slot) {
-    if (slot >= memo_.size()) throw damaged("its pickle recalls a value it never stored");
+    if (slot >= memo_.size()) throw BadFile(pickle_trouble::kNeverStored);
     push(memo_[slot]);
   }
 
   void extend(PickleValue target, Kind kind, const std::vector<PickleValue>& values) {
-    if (kind == Kind::kDict && values.size() % 2 != 0) throw damaged("a key without a value");
-    if (target.kind != kind) throw damaged("its pickle adds items to what is no container");
+    if (kind == Kind::kDict && values.size() % 2 != 0) throw BadFile(pickle_trouble::kKeyAlone);
+    if (target.kind != kind) throw BadFile(pickle_trouble::kNoContainer);
     auto& items = heap_.sequences[static_cast<std::size_t>(target.number)];
     items.insert(items.end(), values.begin(), values.end());
   }
@@ -244,8 +242,7 @@ class Machine {
   bool container(unsigned char opcode) {
     switch (opcode) {
       case kMark:
-        if (marks_.size() >= kMaxMarks)
-          throw BadFile("is nested deeper than any tensor dictionary");
+        if (marks_.size() >= kMaxMarks) throw BadFile(pickle_trouble::kTooDeep);
         marks_.push_back(stack_.size());
         return true;
       case kEmptyTuple:
@@ -290,8 +287,7 @@ class Machine {
         }
         return true;
       case kFrame:
-        if (number(8) > bytes_.size() - position_)
-          throw BadFile("ends in the middle of its pickle");
+        if (number(8) > bytes_.size() - position_) throw BadFile(pickle_trouble::kCutOff);
         return true;
       case kBinPut:
         remember(number(1));
@@ -329,7 +325,7 @@ class Machine {
         // Attributes of a dictionary (PyTorch's _metadata) or of an object nobody looks at.
         pop();
         if (const Kind kind = top().kind; kind != Kind::kDict && kind != Kind::kOpaque) {
-          throw damaged("its pickle sets attributes of what has none");
+          throw BadFile("is damaged: its pickle sets attributes of what has none");
         }
         return true;
       case kBinPersId:

@@ -11,6 +11,22 @@
 
 namespace harness::workloads {
 
+/// Why a pickle is refused: the reasons that hold no number and no name of the file's.
+namespace pickle_trouble {
+inline constexpr const char* kCutOff = "ends in the middle of its pickle";
+inline constexpr const char* kTooDeep = "is nested deeper than any tensor dictionary";
+inline constexpr const char* kEmptyStack = "is damaged: its pickle takes from an empty stack";
+inline constexpr const char* kNoMark = "is damaged: its pickle has no mark where it needs one";
+inline constexpr const char* kSkippedSlot = "is damaged: its pickle skips memo slots";
+inline constexpr const char* kNeverStored = "is damaged: its pickle recalls what it never stored";
+inline constexpr const char* kKeyAlone = "is damaged: its pickle has a key without a value";
+inline constexpr const char* kNoContainer =
+    "is damaged: its pickle adds items to what is no container";
+inline constexpr const char* kNoName = "is damaged: it calls something that is no name";
+inline constexpr const char* kNoStorage = "is damaged: a reference to a storage that is none";
+inline constexpr const char* kNoTensor = "is damaged: a tensor without storage or offset";
+}  // namespace pickle_trouble
+
 /// A pickled value: a number, or an index into the tables of PickleHeap. Values refer to each other
 /// by index only, so cycles are harmless and destruction does not recurse.
 struct PickleValue {

@@ -58,7 +58,7 @@ constexpr std::array kNames = {
 };
 
 const Name& name_of(PickleValue global) {
-  if (global.kind != Kind::kGlobal) throw BadFile("is damaged: it calls something that is no name");
+  if (global.kind != Kind::kGlobal) throw BadFile(pickle_trouble::kNoName);
   return kNames.at(static_cast<std::size_t>(global.number));
 }
 
@@ -100,7 +100,7 @@ std::vector<std::int64_t> integers(PickleValue tuple, const PickleHeap& heap) {
 PickleValue make_tensor(const std::vector<PickleValue>& arguments, PickleHeap& heap) {
   if (arguments.size() < 4 || arguments[0].kind != Kind::kStorage ||
       arguments[1].kind != Kind::kInt) {
-    throw BadFile("is damaged: a tensor without storage or offset");
+    throw BadFile(pickle_trouble::kNoTensor);
   }
   const auto storage = static_cast<std::size_t>(arguments[0].number);
   const StorageRef& ref = heap.storages[storage];
@@ -154,7 +154,7 @@ PickleValue reduce(PickleValue callable, PickleValue arguments, PickleHeap& heap
 }
 
 PickleValue persistent_storage(PickleValue id, PickleHeap& heap) {
-  const BadFile damaged("is damaged: a reference to a storage that is none");
+  const BadFile damaged(pickle_trouble::kNoStorage);
   if (id.kind != Kind::kTuple) throw damaged;
   const auto& items = heap.sequences[static_cast<std::size_t>(id.number)];
   if (items.size() < 5 || heap.text(items[0]) != "storage" || items[1].kind != Kind::kGlobal ||

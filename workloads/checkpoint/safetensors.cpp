@@ -21,6 +21,7 @@ namespace {
 
 using nlohmann::json;
 namespace fs = std::filesystem;
+namespace trouble = safetensors_trouble;
 
 static_assert(std::endian::native == std::endian::little, "the file's numbers are little-endian");
 
@@ -82,7 +83,7 @@ SafeTensor tensor_from(const std::string& name, const json& entry) {
   const json shape = entry.is_object() ? entry.value("shape", json()) : json();
   const json offsets = entry.is_object() ? entry.value("data_offsets", json()) : json();
   if (!dtype.is_string() || !shape.is_array() || !offsets.is_array()) {
-    refuse("is described without dtype, shape or data_offsets");
+    refuse(trouble::kUndescribed);
   }
   const auto* type = std::find_if(kTypes.begin(), kTypes.end(), [&](const auto& known) {
     return known.first == dtype.get_ref<const std::string&>();
@@ -93,17 +94,17 @@ SafeTensor tensor_from(const std::string& name, const json& entry) {
   }
   tensor.dtype = type->second;
   if (shape.size() > kMostDimensions || !std::all_of(shape.begin(), shape.end(), is_count)) {
-    refuse("has a shape that is none");
+    refuse(trouble::kNoShape);
   }
   tensor.shape = shape.get<std::vector<std::int64_t>>();
   if (offsets.size() != 2 || !std::all_of(offsets.begin(), offsets.end(), is_count)) {
-    refuse("has data_offsets that are none");
+    refuse(trouble::kNoOffsets);
   }
   tensor.begin = offsets[0];
   tensor.end = offsets[1];
   if (tensor.end < tensor.begin ||
       tensor.end - tensor.begin != bytes_of(tensor.shape, tensor.dtype)) {
-    refuse("has more or fewer bytes than its shape");
+    refuse(trouble::kOtherBytes);
   }
   return tensor;
 }
@@ -111,7 +112,7 @@ SafeTensor tensor_from(const std::string& name, const json& entry) {
 std::map<std::string, std::string> metadata_from(const json& object) {
   std::map<std::string, std::string> metadata;
   for (const auto& [key, value] : object.items()) {
-    if (!value.is_string()) throw BadFile("is damaged: its metadata are no texts");
+    if (!value.is_string()) throw BadFile(trouble::kNoTexts);
     metadata[key] = value;
   }
   return metadata;
@@ -124,7 +125,7 @@ json parsed(std::string_view text) {
   try {
     return parse_json(text, "", limits);
   } catch (const Error& error) {
-    throw BadFile("is damaged: its header is no JSON: " + error.why());
+    throw BadFile(fmt::format("{}: {}", trouble::kNoJson, error.why()));
   }
 }
 
@@ -137,12 +138,12 @@ void check_places(std::vector<SafeTensor>& tensors, std::uint64_t data_bytes) {
   for (const SafeTensor& tensor : tensors) {
     if (tensor.begin != end) {
       throw BadFile(fmt::format("is damaged: tensor '{}' {}", printable(tensor.name, 80),
-                                tensor.begin < end ? "lies over another" : "lies behind a gap"));
+                                tensor.begin < end ? trouble::kOverAnother : trouble::kBehindGap));
     }
     end = tensor.end;
   }
-  if (end > data_bytes) throw BadFile("is truncated");
-  if (end < data_bytes) throw BadFile("is damaged: it goes on behind the last tensor");
+  if (end > data_bytes) throw BadFile(trouble::kTruncated);
+  if (end < data_bytes) throw BadFile(trouble::kGoesOn);
 }
 
 }  // namespace
@@ -152,11 +153,11 @@ bool looks_like_safetensors(std::string_view head) {
 }
 
 SafetensorsHeader read_safetensors_header(std::string_view head, std::uint64_t file_size) {
-  if (!looks_like_safetensors(head)) throw BadFile("is no safetensors file");
+  if (!looks_like_safetensors(head)) throw BadFile(trouble::kOtherKind);
   const std::uint64_t length = length_of(head);
   SafetensorsHeader header;
   header.size = kLengthBytes + length;
-  if (header.size > file_size || header.size > head.size()) throw BadFile("is truncated");
+  if (header.size > file_size || header.size > head.size()) throw BadFile(trouble::kTruncated);
   const json document = parsed(head.substr(kLengthBytes, length));
   for (const auto& [name, entry] : document.items()) {
     if (name != kMetadata) {
@@ -164,7 +165,7 @@ SafetensorsHeader read_safetensors_header(std::string_view head, std::uint64_t f
     } else if (entry.is_object()) {
       header.metadata = metadata_from(entry);
     } else {
-      throw BadFile("is damaged: its metadata are no texts");
+      throw BadFile(trouble::kNoTexts);
     }
   }
   check_places(header.tensors, file_size - header.size);
@@ -255,7 +256,7 @@ SafetensorsFile::SafetensorsFile(const fs::path& path) : name_(printable(path.st
       head.resize(std::min<std::uint64_t>(size, kLengthBytes + length_of(head)));
       file_.read(head.data() + known, static_cast<std::streamsize>(head.size() - known));
     }
-    if (!file_) throw BadFile("is truncated");
+    if (!file_) throw BadFile(trouble::kTruncated);
     header_ = read_safetensors_header(head, size);
   } catch (const BadFile& bad) {
     refuse(bad.what());
@@ -266,7 +267,7 @@ void SafetensorsFile::read(std::size_t index, void* to) {
   const SafeTensor& tensor = header_.tensors.at(index);
   file_.seekg(static_cast<std::streamoff>(header_.size + tensor.begin));
   file_.read(static_cast<char*>(to), static_cast<std::streamsize>(tensor.end - tensor.begin));
-  if (!file_) refuse("is truncated");
+  if (!file_) refuse(trouble::kTruncated);
 }
 
 void SafetensorsFile::refuse(const std::string& why, const std::string& hint) const {

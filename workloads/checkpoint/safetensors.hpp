@@ -18,6 +18,22 @@
 
 namespace harness::workloads {
 
+/// Why a header is refused.
+namespace safetensors_trouble {
+inline constexpr const char* kOtherKind = "is no safetensors file";
+inline constexpr const char* kTruncated = "is truncated";
+inline constexpr const char* kNoJson = "is damaged: its header is no JSON";
+inline constexpr const char* kNoTexts = "is damaged: its metadata are no texts";
+inline constexpr const char* kGoesOn = "is damaged: it goes on behind the last tensor";
+// What follows the name of a tensor:
+inline constexpr const char* kUndescribed = "is described without dtype, shape or data_offsets";
+inline constexpr const char* kNoShape = "has a shape that is none";
+inline constexpr const char* kNoOffsets = "has data_offsets that are none";
+inline constexpr const char* kOtherBytes = "has more or fewer bytes than its shape";
+inline constexpr const char* kOverAnother = "lies over another";
+inline constexpr const char* kBehindGap = "lies behind a gap";
+}  // namespace safetensors_trouble
+
 /// A tensor as the header describes it; its elements lie in row-major order.
 struct SafeTensor {
   std::string name{};
