@@ -14,6 +14,7 @@
 #include "harness/base/started_as.hpp"
 #include "harness/base/text.hpp"
 #include "harness/base/utc.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace fs = std::filesystem;
@@ -105,22 +106,26 @@ TEST_CASE("reading is bounded and takes regular files only", "[base]") {
   const fs::path file = folder / "f";
   std::ofstream(file) << "hello";
   CHECK(read_file(file, 5) == "hello");
-  CHECK_THROWS_WITH(read_file(file, 4), Catch::Contains("over the limit"));
-  CHECK_THROWS_AS(read_file(folder / "missing", 10), Error);
-  CHECK_THROWS_WITH(read_file(folder.path(), 10), Catch::Contains("not a regular file"));
   REQUIRE(::mkfifo((folder / "fifo").c_str(), 0600) == 0);
-  CHECK_THROWS_WITH(read_file(folder / "fifo", 10), Catch::Contains("not a regular file"));
+  for (const auto& [path, why] :
+       {std::pair{file, "over the limit"}, std::pair{folder / "missing", "No such file"},
+        std::pair{folder.path(), "not a regular file"},
+        std::pair{folder / "fifo", "not a regular file"}}) {
+    CHECK_THAT(refusal_of([&] { read_file(path, 4); }), is_about(path.string(), {why}));
+  }
 }
 
 TEST_CASE("a hash is taken of regular files only", "[base]") {
   const TemporaryFolder folder;
   REQUIRE(::mkfifo((folder / "fifo").c_str(), 0600) == 0);
   for (const fs::path& path : {folder / "fifo", fs::path("/dev/zero"), folder.path()}) {
-    CHECK_THROWS_WITH(sha256_of_file(path), Catch::Contains("not a regular file"));
+    CHECK_THAT(refusal_of([&] { sha256_of_file(path); }),
+               is_about(path.string(), {"not a regular file"}));
   }
   std::ofstream(folder / "f") << "hello";
   CHECK(sha256_of_file(folder / "f") == sha256_hex("hello"));
-  CHECK_THROWS_WITH(sha256_of_file(folder / "missing"), Catch::Contains("No such file"));
+  CHECK_THAT(refusal_of([&] { sha256_of_file(folder / "missing"); }),
+             is_about((folder / "missing").string(), {"No such file"}));
 }
 
 TEST_CASE("an atomic write replaces the whole file and leaves nothing beside it", "[base]") {
@@ -135,7 +140,8 @@ TEST_CASE("a FIFO is written to where somebody reads", "[base]") {
   const TemporaryFolder folder;
   const fs::path fifo = folder / "fifo";
   REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
-  CHECK_THROWS_WITH(write_file_atomically(fifo, "one"), Catch::Contains("nobody reads there"));
+  CHECK_THAT(refusal_of([&] { write_file_atomically(fifo, "one"); }),
+             is_about(fifo.string(), {"nobody reads"}));
   const int reader = ::open(fifo.c_str(), O_RDONLY | O_NONBLOCK);
   REQUIRE(reader >= 0);
   write_file_atomically(fifo, "one");
@@ -148,8 +154,10 @@ TEST_CASE("a FIFO is written to where somebody reads", "[base]") {
 
 TEST_CASE("a folder that cannot be written is one clear error", "[base]") {
   const TemporaryFolder folder;
-  CHECK_THROWS_AS(write_file_atomically(folder / "no" / "such" / "f", "x"), Error);
-  CHECK_THROWS_WITH(make_writable_folder("/proc/nowhere"), Catch::Contains("cannot create"));
+  const fs::path nowhere = folder / "no" / "such" / "f";
+  CHECK(refused([&] { write_file_atomically(nowhere, "x"); }) == nowhere.string());
+  CHECK_THAT(refusal_of([] { make_writable_folder("/proc/nowhere"); }),
+             is_about("/proc/nowhere", {"cannot create"}));
 }
 
 TEST_CASE("what is left of a run is told in one form", "[base]") {

@@ -13,6 +13,7 @@
 #include "harness/measure/measure.hpp"
 #include "harness/result/result_file.hpp"
 #include "harness/workload/rules_file.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 using namespace harness;  // NOLINT(google-build-using-namespace)
@@ -44,13 +45,8 @@ class Home {
   Home& operator=(const Home&) = delete;
 
   fs::path path() const { return folder_.path(); }
-  std::string error() const {
-    try {
-      load_rules(path(), "null", scenario_infos());
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "no error";
+  ErrorParts refusal() const {
+    return refusal_of([&] { load_rules(path(), "null", scenario_infos()); });
   }
 
  private:
@@ -137,27 +133,27 @@ TEST_CASE("lengths are counted in the scenario's own metric, up to its own limit
   const Home home;
   RunRequest longer = bursts();
   longer["steps"] = 41;
-  CHECK_THROWS_WITH(make_plan(longer, home.path()), Catch::Contains("--steps 41"));
+  CHECK(refused([&] { make_plan(longer, home.path()); }) == "--steps 41");
   longer["steps"] = 40;
   CHECK(make_plan(longer, home.path()).tier.min_steps == 40);
 }
 
 TEST_CASE("keys of a scenario are checked, and belong to its tiers alone", "[scenario]") {
-  const auto error = [](const char* tier, const char* key, const json& value) {
-    return Home([&](json& rules) { rules["tiers"][tier][key] = value; }).error();
+  const auto refusal = [](const char* tier, const char* key, const json& value) {
+    return Home([&](json& rules) { rules["tiers"][tier][key] = value; }).refusal();
   };
-  CHECK(Home().error() == "no error");
-  CHECK_THAT(error("bursts", "steps_per_burst", 0),
-             Catch::Contains("/tiers/bursts/steps_per_burst: 0 is no whole number from 1 to 1000"));
-  CHECK_THAT(error("bursts", "steps_per_burst", 1.5), Catch::Contains("is no whole number"));
-  CHECK_THAT(error("bursts", "steps_per_burst", "3"), Catch::Contains("is no whole number"));
-  CHECK_THAT(error("bursts", "steps_per_brust", 3), Catch::Contains("steps_per_brust"));
-  CHECK_THAT(error("quick", "steps_per_burst", 3), Catch::Contains("rules.schema.json"));
-  CHECK_THAT(error("bursts", "max_epochs", 3), Catch::Contains("has no meaning in scenario"));
-  CHECK_THAT(error("quick", "scenario", "epochs"), Catch::Contains("needs 'max_epochs'"));
-  CHECK_THAT(error("quick", "scenario", "burst"), Catch::Contains("did you mean bursts?"));
+  CHECK(Home().refusal().about.empty());
+  for (const json& value : {json(0), json(1.5), json("3")}) {
+    CHECK_THAT(refusal("bursts", "steps_per_burst", value),
+               is_at("/tiers/bursts/steps_per_burst", {value.dump(), "1 to 1000"}));
+  }
+  CHECK(refusal("bursts", "steps_per_brust", 3).names("steps_per_brust"));
+  CHECK(refusal("quick", "steps_per_burst", 3).names("rules/rules.schema.json"));
+  CHECK_THAT(refusal("bursts", "max_epochs", 3), is_at("/tiers/bursts", {"'max_epochs'"}));
+  CHECK_THAT(refusal("quick", "scenario", "epochs"), is_at("/tiers/quick", {"needs 'max_epochs'"}));
+  CHECK_THAT(refusal("quick", "scenario", "burst"), is_at("/tiers/quick/scenario", {"bursts"}));
   const Home unknown([](json& rules) { rules["finite_metrics"].push_back("time.query"); });
-  CHECK_THAT(unknown.error(), Catch::Contains("no tier's scenario gives time.query"));
+  CHECK_THAT(unknown.refusal(), is_at("/finite_metrics", {"time.query"}));
 }
 
 TEST_CASE("a scenario that is not the tier's is a departure, or refused", "[scenario]") {
@@ -178,11 +174,11 @@ TEST_CASE("a scenario that is not the tier's is a departure, or refused", "[scen
   CHECK(check_file((out / "open.json").string()).report.code == ExitCode::kOk);
 
   request["tier"] = "training";
-  CHECK_THROWS_WITH(make_plan(request, home.path()),
-                    Catch::StartsWith("--scenario bursts: tier 'training' of 'null' does not"));
+  const auto refusal = [&] { return refusal_of([&] { make_plan(request, home.path()); }); };
+  CHECK_THAT(refusal(), is_about("--scenario bursts", {"'training'"}));
   request["tier"] = "bursts";
   request["scenario"] = "steps";
-  CHECK_THROWS_WITH(make_plan(request, home.path()), Catch::Contains("'steps_per_burst'"));
+  CHECK_THAT(refusal(), is_about("--scenario steps", {"'steps_per_burst'"}));
   request["scenario"] = "epoch";
-  CHECK_THROWS_WITH(make_plan(request, home.path()), Catch::Contains("did you mean epochs?"));
+  CHECK(refusal().about == "scenario 'epoch'");
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "harness/base/error.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 using namespace harness;           // NOLINT(google-build-using-namespace)
@@ -52,26 +53,24 @@ TEST_CASE("figures, settings and judgement come from LoadGen's log", "[loadgen]"
 
 TEST_CASE("logs that the disk had no room for are found", "[loadgen]") {
   const TemporaryFolder folder;
-  const auto said = [&](bool answers) -> std::string {
-    try {
-      require_whole_logs(folder.path(), answers);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "whole";
+  const auto refusal = [&](bool answers) {
+    return refusal_of([&] { require_whole_logs(folder.path(), answers); });
   };
-  CHECK_THAT(said(false), Catch::Contains("mlperf_log_summary.txt"));
-  std::ofstream(folder / "mlperf_log_summary.txt").flush();
-  CHECK_THAT(said(false), Catch::Contains("could not write all of it"));
-  std::ofstream(folder / "mlperf_log_summary.txt") << "No errors\n";
-  CHECK(said(false) == "whole");
-  CHECK_THAT(said(true), Catch::Contains("mlperf_log_accuracy.json"));
+  const auto about = [&](bool answers) { return refusal(answers).about; };
+  const std::string summary = (folder / "mlperf_log_summary.txt").string();
+  const std::string accuracy = (folder / "mlperf_log_accuracy.json").string();
+  CHECK(about(false) == summary);
+  std::ofstream(summary).flush();
+  CHECK_THAT(refusal(false), is_about(summary, {"could not write all of it"}));
+  std::ofstream(summary) << "No errors\n";
+  CHECK(about(false).empty());
+  CHECK(about(true) == accuracy);
   for (const char* cut : {"", "[\n{ \"data\" : \"00", "[\n{ \"data\" : \"00\" },\n"}) {
-    std::ofstream(folder / "mlperf_log_accuracy.json") << cut;
-    CHECK_THAT(said(true), Catch::Contains("mlperf_log_accuracy.json"));
+    std::ofstream(accuracy) << cut;
+    CHECK(about(true) == accuracy);
   }
-  std::ofstream(folder / "mlperf_log_accuracy.json") << "[\n{ \"data\" : \"00\" }\n]\n";
-  CHECK(said(true) == "whole");
+  std::ofstream(accuracy) << "[\n{ \"data\" : \"00\" }\n]\n";
+  CHECK(about(true).empty());
 }
 
 TEST_CASE("percentiles are those of queries where the log tells them from samples", "[loadgen]") {
