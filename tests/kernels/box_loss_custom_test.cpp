@@ -5,7 +5,9 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "kernels/box_loss/box_loss.hpp"
@@ -249,27 +251,21 @@ TEST_CASE("box-loss=custom takes views and refuses what does not fit", "[kernels
   CHECK(loss_of(c).item<double>() == Approx(scalar_loss(c)).epsilon(1e-6));
   CHECK(gradients_of(c)[0].ne(0).sum().item<int64_t>() > 0);
 
-  const auto broken = [](auto&& change) {
+  const std::vector<std::pair<std::function<void(kernels::BoxLossArguments&)>, const char*>> cases =
+      {{[](auto& b) { b.matched.pop_back(); }, "for each image"},
+       {[](auto& b) { b.matched[1][7] = 5; }, "matched to box 5 of 5"},
+       {[](auto& b) {
+          b.boxes[0] = at::empty({0, 4});
+        },
+        "of 0"},
+       {[](auto& b) { b.anchors = b.anchors.slice(0, 1); }, "an anchor for each"},
+       {[](auto& b) { b.matched[0] = b.matched[0].slice(0, 1); }, "one int64 id for each anchor"},
+       {[](auto& b) { b.levels[0] = b.levels[0].slice(1, 1); }, "(N, A*4, H, W)"},
+       {[](auto& b) { b.levels.clear(); }, "box-loss"},
+       {[](auto& b) { b.anchors = b.anchors.to(at::kDouble); }, "float32"}};
+  for (const auto& [change, what] : cases) {
     auto changed = make_case({});
     change(changed);
-    return changed;
-  };
-  CHECK_THROWS_WITH(loss_of(broken([](auto& b) { b.matched.pop_back(); })),
-                    Catch::Contains("for each image"));
-  CHECK_THROWS_WITH(loss_of(broken([](auto& b) { b.matched[1][7] = 5; })),
-                    Catch::Contains("matched to box 5 of 5"));
-  CHECK_THROWS_WITH(loss_of(broken([](auto& b) {
-                      b.boxes[0] = at::empty({0, 4});
-                    })),
-                    Catch::Contains("of 0"));
-  CHECK_THROWS_WITH(loss_of(broken([](auto& b) { b.anchors = b.anchors.slice(0, 1); })),
-                    Catch::Contains("an anchor for each"));
-  CHECK_THROWS_WITH(loss_of(broken([](auto& b) { b.matched[0] = b.matched[0].slice(0, 1); })),
-                    Catch::Contains("one int64 id for each anchor"));
-  CHECK_THROWS_WITH(loss_of(broken([](auto& b) { b.levels[0] = b.levels[0].slice(1, 1); })),
-                    Catch::Contains("(N, A*4, H, W)"));
-  CHECK_THROWS_WITH(loss_of(broken([](auto& b) { b.levels.clear(); })),
-                    Catch::Contains("box-loss"));
-  CHECK_THROWS_WITH(loss_of(broken([](auto& b) { b.anchors = b.anchors.to(at::kDouble); })),
-                    Catch::Contains("float32"));
+    CHECK_THROWS_WITH(loss_of(changed), Catch::Contains(what));
+  }
 }

@@ -5,12 +5,13 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <tuple>
 #include <vector>
 
-#include "harness/base/error.hpp"
 #include "harness/base/files.hpp"
 #include "harness/base/hash.hpp"
 #include "harness/workload/capabilities.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/sample_suite.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -89,17 +90,14 @@ std::map<std::string, std::string> package(const std::vector<PackagedTest>& test
   return make_inference_package(tests, rules);
 }
 
-std::string refusal(const std::vector<PackagedTest>& tests) {
-  try {
-    package(tests);
-  } catch (const Error& error) {
-    CHECK(error.code() == ExitCode::kInvalid);
-    return error.what();
-  }
-  return "packed";
+/// How the last of them is refused; nothing when all are packed.
+ErrorParts refusal(const std::vector<PackagedTest>& tests) {
+  ErrorParts found = refusal_of([&] { package(tests); }, ExitCode::kInvalid);
+  if (!found.about.empty()) CHECK(found.about == tests.back().file);
+  return found;
 }
 
-std::string refusal_of(const std::function<void(Result&, json&, json&)>& edit) {
+ErrorParts refusal_of_run(const std::function<void(Result&, json&, json&)>& edit) {
   return refusal({Run(edit).test});
 }
 
@@ -176,63 +174,64 @@ TEST_CASE("several scenarios of one machine share a package", "[mlperf]") {
   const auto files = package({one.test, other.test});
   CHECK(files.contains("open/unaffiliated/results/Made-up-9000/classify/Offline/README.md"));
   CHECK(files.contains("open/unaffiliated/results/Made-up-9000/classify/SingleStream/README.md"));
-  CHECK_THAT(refusal({one.test, one.test}), Catch::Contains("is there twice"));
+  CHECK(refusal({one.test, one.test}).names("twice"));
   const Run elsewhere([](Result& result, json& timed, json&) {
     timed["effective_scenario"] = "Offline";
     result.system["fingerprint"] = "another";
   });
-  CHECK_THAT(refusal({one.test, elsewhere.test}), Catch::Contains("another machine"));
+  CHECK(refusal({one.test, elsewhere.test}).names("another machine"));
   const Run later([](Result& result, json& timed, json&) {
     timed["effective_scenario"] = "Offline";
     result.identity.git_commit.front() = 'f';
   });
-  CHECK_THAT(refusal({one.test, later.test}), Catch::Contains("another commit"));
+  CHECK(refusal({one.test, later.test}).names("another commit"));
 }
 
-TEST_CASE("what the checker would not count is refused", "[mlperf]") {
-  const auto timed = [](const char* key, const json& value) {
-    return refusal_of([&](Result&, json& log, json&) { log[key] = value; });
-  };
-  CHECK(refusal_of([](Result&, json&, json&) {}) == "packed");
-  CHECK_THAT(timed("effective_min_duration_ms", 60'000), Catch::Contains("was to take 60.0 s"));
-  CHECK_THAT(timed("effective_schedule_rng_seed", 1), Catch::Contains("seeds"));
-  CHECK_THAT(timed("effective_qsl_rng_seed", 2465351861681999780U), Catch::Contains("seeds"));
-  CHECK_THAT(timed("effective_performance_sample_count", 1023), Catch::Contains("1023 samples"));
-  CHECK_THAT(timed("early_stopping_met", false), Catch::Contains("early stopping"));
-  CHECK_THAT(timed("error_runtime", "it broke"), Catch::Contains("it broke"));
-  CHECK_THAT(timed("error_runtime", ""), Catch::Contains("LoadGen logged an error"));
-  CHECK_THAT(refusal_of([](Result&, json&, json& log) {
-               log["effective_accuracy_sample_count"] = 10'000;
-             }),
-             Catch::Contains("10000 samples") && Catch::Contains("50000") &&
-                 Catch::Contains("times-over=5"));
-  CHECK_THAT(refusal_of([](Result&, json&, json& log) { log["error_runtime"] = "it broke"; }),
-             Catch::Contains("it broke"));
-  CHECK_THAT(refusal_of([](Result& result, json&, json&) { result.rules.workload = "embed"; }),
-             Catch::Contains("no task like embed") && Catch::Contains("classify, detect-full"));
-  CHECK_THAT(refusal_of([](Result& result, json&, json&) { result.quality.reset(); }),
-             Catch::Contains("has no top-1"));
+TEST_CASE("what the checker would not count, and what it overlooks, is refused", "[mlperf]") {
+  CHECK(refusal_of_run([](Result&, json&, json&) {}).about.empty());
+  const std::vector<std::tuple<const char*, json, const char*>> timed = {
+      {"effective_min_duration_ms", 60'000, "60.0 s"},
+      {"effective_schedule_rng_seed", 1, "seeds"},
+      {"effective_qsl_rng_seed", 2465351861681999780U, "seeds"},
+      {"effective_performance_sample_count", 1023, "1023 samples"},
+      {"early_stopping_met", false, "early stopping"},
+      {"error_runtime", "it broke", "it broke"},
+      {"error_runtime", "", "LoadGen logged an error"},
+      // The checker believes the shortest time that was asked for, and overlooks the verdict.
+      {"effective_max_duration_ms", 1000, "after 1.0 s"},
+      {"result_validity", "INVALID", "INVALID"}};
+  for (const auto& [key, value, what] : timed) {
+    const ErrorParts found = refusal_of_run(
+        [&, key = key, value = value](Result&, json& log, json&) { log[key] = value; });
+    CAPTURE(key, found);
+    CHECK(found.names(what));
+  }
+  const ErrorParts fewer = refusal_of_run(
+      [](Result&, json&, json& log) { log["effective_accuracy_sample_count"] = 10'000; });
+  for (const char* what : {"10000 samples", "50000", "times-over=5"}) CHECK(fewer.names(what));
+  CHECK(refusal_of_run([](Result&, json&, json& log) {
+          log["error_runtime"] = "it broke";
+        }).names("it broke"));
+  const ErrorParts embed =
+      refusal_of_run([](Result& result, json&, json&) { result.rules.workload = "embed"; });
+  for (const char* what : {"embed", "classify, detect-full"}) CHECK(embed.names(what));
+  CHECK(refusal_of_run([](Result& result, json&, json&) {
+          result.quality.reset();
+        }).names("no top-1"));
+  CHECK(refusal_of_run([](Result& result, json&, json&) {
+          result.loadgen->seconds = 1;
+        }).names("took 1.0 s"));
+  CHECK(refusal_of_run([](Result& result, json&, json&) {
+          result.status.state = RunState::kInvalid;
+        }).why == "is not valid");
   const auto server = [](std::int64_t bound_ns) {
-    return refusal_of([&](Result&, json& log, json&) {
+    return refusal_of_run([&](Result&, json& log, json&) {
       log["effective_scenario"] = "Server";
       log["effective_target_latency_ns"] = bound_ns;
     });
   };
-  CHECK(server(15'000'000) == "packed");
-  CHECK_THAT(server(16'000'000), Catch::Contains("0.016 s") && Catch::Contains("0.015 s"));
-}
-
-TEST_CASE("what the checker overlooks is refused too", "[mlperf]") {
-  // It believes the shortest time that was asked for, and does not look at the verdict.
-  CHECK_THAT(refusal_of([](Result&, json& log, json&) { log["effective_max_duration_ms"] = 1000; }),
-             Catch::Contains("was to end after 1.0 s"));
-  CHECK_THAT(refusal_of([](Result& result, json&, json&) { result.loadgen->seconds = 1; }),
-             Catch::Contains("took 1.0 s"));
-  CHECK_THAT(refusal_of([](Result&, json& log, json&) { log["result_validity"] = "INVALID"; }),
-             Catch::Contains("INVALID"));
-  CHECK_THAT(
-      refusal_of([](Result& result, json&, json&) { result.status.state = RunState::kInvalid; }),
-      Catch::Contains("is not valid"));
+  CHECK(server(15'000'000).about.empty());
+  for (const char* what : {"0.016 s", "0.015 s"}) CHECK(server(16'000'000).names(what));
 }
 
 TEST_CASE("logs that are missing or cut are no package", "[mlperf]") {
@@ -248,6 +247,6 @@ TEST_CASE("logs that are missing or cut are no package", "[mlperf]") {
   }
   const Run whole;
   fs::remove_all(whole.test.logs);
-  CHECK_THROWS_WITH(packaged_test(whole.file, whole.test.result),
-                    Catch::Contains("has no logs of LoadGen beside it"));
+  CHECK_THAT(refusal_of([&] { packaged_test(whole.file, whole.test.result); }, ExitCode::kInvalid),
+             is_about(whole.file.string(), {"no logs"}));
 }

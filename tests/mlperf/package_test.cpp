@@ -1,17 +1,18 @@
 #include "harness/mlperf/package.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
 
-#include "harness/base/error.hpp"
 #include "harness/base/files.hpp"
 #include "harness/mlperf/system_description.hpp"
 #include "harness/result/result_file.hpp"
 #include "harness/system/capture.hpp"
 #include "tests/support/files_of_runs.hpp"
 #include "tests/support/process.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/sample_result.hpp"
 #include "tests/support/sample_training_log.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -78,13 +79,9 @@ std::map<std::string, std::string> package(std::vector<PackagedRun> runs, bool r
   return make_package(std::move(runs), rules, rehearsal);
 }
 
-std::string refusal(const std::vector<PackagedRun>& runs, bool rehearsal = true) {
-  try {
-    package(runs, rehearsal);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "packed";
+ErrorParts refusal(const std::vector<PackagedRun>& runs, bool rehearsal = true,
+                   ExitCode code = ExitCode::kInvalid) {
+  return refusal_of([&] { package(runs, rehearsal); }, code);
 }
 
 }  // namespace
@@ -114,94 +111,96 @@ TEST_CASE("five runs make the package that MLPerf lays out", "[mlperf]") {
   CHECK_THAT(files.at("results/a-machine/retinanet/result_0.txt"),
              Catch::Contains("\"key\":\"seed\",\"value\":104"));
   const std::string& script = files.at("benchmarks/retinanet/a-machine/run_and_time.sh");
-  CHECK_THAT(script, Catch::Contains("--workload 'retinanet-mini-train'") &&
-                         Catch::Contains("--runs '5'") &&
-                         Catch::Contains("--set 'weights=it'\\''s.pth'") &&
-                         Catch::Contains("--data \"$DATA_DIR\""));
+  for (const char* option : {"--workload 'retinanet-mini-train'", "--runs '5'",
+                             "--set 'weights=it'\\''s.pth'", "--data \"$DATA_DIR\""}) {
+    CHECK_THAT(script, Catch::Contains(option));
+  }
 }
 
 TEST_CASE("only five runs that belong together are packed", "[mlperf]") {
+  using Runs = std::vector<PackagedRun>;
   const Series series;
-  std::vector<PackagedRun> runs = series.runs();
-  CHECK(refusal(runs) == "packed");
-  SECTION("four") {
-    runs.pop_back();
-    CHECK_THAT(refusal(runs), Catch::Contains("4 results given, a package holds 5"));
+  const Runs whole = series.runs();
+  CHECK(refusal(whole).about.empty());
+  struct Case {
+    std::function<void(Runs&)> edit;
+    const char* names;
+  };
+  const auto fourth = [](const std::function<void(PackagedRun&)>& edit) {
+    return [edit](Runs& runs) { edit(runs[3]); };
+  };
+  const auto all = [](const std::function<void(PackagedRun&)>& edit) {
+    return [edit](Runs& runs) {
+      for (PackagedRun& run : runs) edit(run);
+    };
+  };
+  // Refused is the run that does not belong to those before it.
+  for (const Case& one : std::vector<Case>{
+           {fourth([](auto& run) { run.result.identity.series_id.front() = 'f'; }),
+            "another series"},
+           {fourth([](auto& run) { run.result.seeds.run = 102; }), "seed 102"},
+           {fourth([](auto& run) { run.result.settings.effective["precision"] = "bf16"; }),
+            "settings"},
+           {fourth([](auto& run) { run.result.system["fingerprint"] = "x"; }), "another machine"},
+           {fourth([](auto& run) { run.result.rules.workload = "other"; }),
+            "another workload than retinanet-mini-train"},
+           {fourth([](auto& run) { run.log_text.resize(run.log_text.rfind(":::MLLOG")); }),
+            "run-stop-once"},
+           {fourth([](auto& run) { run.result.status.state = RunState::kDryRun; }), "dry run"}}) {
+    Runs runs = whole;
+    one.edit(runs);
+    CHECK_THAT(refusal(runs), is_about(runs[3].file, {one.names}));
   }
-  SECTION("one twice") {
-    runs[3] = runs[2];
-    CHECK_THAT(refusal(runs), Catch::Contains("the same run twice"));
+  // Where each breaks it, the first is named; of two, one of them.
+  for (const Case& one :
+       std::vector<Case>{{[](Runs& runs) { runs[3] = runs[2]; }, "the same run twice"},
+                         {all([](auto& run) {
+                            run.result.identity.run_index *= 7;
+                            run.result.identity.run_count = 50;
+                          }),
+                          "run 7 of a series of 50"},
+                         {all([](auto& run) { run.result.rules.workload = "focal-loss"; }),
+                          "focal-loss trains no retinanet"},
+                         {[](Runs& runs) { std::swap(runs[3].log_text, runs[2].log_text); },
+                          "another workload or seed"},
+                         {[](Runs& runs) {
+                            runs[3].result.status.state = RunState::kInvalid;
+                            runs[2].result.status.state = RunState::kAborted;
+                          },
+                          "more than one run is not valid"}}) {
+    Runs runs = whole;
+    one.edit(runs);
+    const ErrorParts found = refusal(runs);
+    CAPTURE(found);
+    CHECK(std::count_if(whole.begin(), whole.end(),
+                        [&](const PackagedRun& run) { return run.file == found.about; }) == 1);
+    CHECK(found.names(one.names));
   }
-  SECTION("the best five of fifty") {
-    for (PackagedRun& run : runs) {
-      run.result.identity.run_index *= 7;
-      run.result.identity.run_count = 50;
-    }
-    CHECK_THAT(refusal(runs), Catch::Contains("run 7 of a series of 50, a package is a whole "
-                                              "series of 5"));
-  }
-  SECTION("one of another series") {
-    runs[3].result.identity.series_id.front() = 'f';
-    CHECK_THAT(refusal(runs), Catch::Contains("null-3.json: another series than the first"));
-  }
-  SECTION("a place of the series twice") {
-    runs[3].result.identity.run_index = 3;
-    CHECK_THAT(refusal(runs), Catch::Contains("are both run 3 of 5"));
-  }
-  SECTION("a seed twice") {
-    runs[3].result.seeds.run = runs[2].result.seeds.run;
-    CHECK_THAT(refusal(runs), Catch::Contains("seed 102 is there twice"));
-  }
-  SECTION("another setting") {
-    runs[3].result.settings.effective["precision"] = "bf16";
-    CHECK_THAT(refusal(runs), Catch::Contains("null-3.json: another machine"));
-  }
-  SECTION("another machine") {
-    runs[3].result.system["fingerprint"] = "x";
-    CHECK_THAT(refusal(runs), Catch::Contains("null-3.json: another machine"));
-  }
-  SECTION("another workload") {
-    runs[3].result.rules.workload = "other";
-    CHECK_THAT(refusal(runs), Catch::Contains("another workload than retinanet-mini-train"));
-  }
-  SECTION("a workload that trains nothing of the kind") {
-    for (PackagedRun& run : runs) run.result.rules.workload = "focal-loss";
-    CHECK_THAT(refusal(runs), Catch::Contains("focal-loss trains no retinanet"));
-  }
-  SECTION("logs of other runs") {
-    std::swap(runs[3].log_text, runs[2].log_text);
-    CHECK_THAT(refusal(runs), Catch::Contains("its log is that of another workload or seed"));
-  }
-  SECTION("a log that breaks a rule") {
-    runs[3].log_text.resize(runs[3].log_text.rfind(":::MLLOG"));
-    CHECK_THAT(refusal(runs),
-               Catch::Contains("null-3.json: its log breaks the rule run-stop-once"));
-  }
-  SECTION("a dry run") {
-    runs[3].result.status.state = RunState::kDryRun;
-    CHECK_THAT(refusal(runs), Catch::Contains("a dry run is no measurement"));
-  }
-  SECTION("one may miss its target, two may not") {
-    runs[3].result.status.state = RunState::kInvalid;
-    CHECK(refusal(runs) == "packed");
-    runs[2].result.status.state = RunState::kAborted;
-    CHECK_THAT(refusal(runs), Catch::Contains("more than one run is not valid"));
-  }
-  SECTION("not MLPerf's own and no rehearsal") {
-    CHECK_THAT(refusal(runs, false),
-               Catch::Contains("retinanet-mini-train is not MLPerf's own benchmark"));
-    for (PackagedRun& run : runs) run.result.rules.mlperf_equivalent = true;
-    CHECK(refusal(runs, false) == "packed");
-    CHECK(package(runs, false).at("systems/a-machine.json").find("REHEARSAL") == std::string::npos);
-  }
+  Runs four = whole;
+  four.pop_back();
+  CHECK_THAT(refusal(four, true, ExitCode::kUsage), is_about("submit --mlperf", {"4 results"}));
+  Runs place_twice = whole;
+  place_twice[3].result.identity.run_index = 3;
+  CHECK_THAT(refusal(place_twice), is_about("submit --mlperf", {"run 3 of 5"}));
+  Runs one_missed = whole;
+  one_missed[3].result.status.state = RunState::kInvalid;
+  CHECK(refusal(one_missed).about.empty());
+}
+
+TEST_CASE("what is not MLPerf's own is a rehearsal", "[mlperf]") {
+  std::vector<PackagedRun> runs = Series().runs();
+  CHECK(refusal(runs, false).names("--rehearsal"));
+  for (PackagedRun& run : runs) run.result.rules.mlperf_equivalent = true;
+  CHECK(refusal(runs, false).about.empty());
+  CHECK(package(runs, false).at("systems/a-machine.json").find("REHEARSAL") == std::string::npos);
 }
 
 TEST_CASE("a run without a log never enters a package", "[mlperf]") {
   const Series series;
   fs::path log = series.files[1];
   fs::remove(log.replace_extension(".log"));
-  CHECK_THROWS_WITH(read_packaged_run(series.files[1]),
-                    Catch::Contains("only training to a target enters a package"));
+  CHECK_THAT(refusal_of([&] { read_packaged_run(series.files[1]); }, ExitCode::kInvalid),
+             is_about(series.files[1].string(), {"no log"}));
 }
 
 TEST_CASE("the system description has its 33 fields, all of them text", "[mlperf]") {

@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -69,15 +68,15 @@ class OwnModelRun {
     return run(arguments);
   }
   /// What it says, in one line, where it ends with `code`.
-  std::string refusal(int code = 1, const std::vector<std::string>& more = {}) {
-    const Outcome outcome = steps(more);
-    INFO(outcome.err);
-    CHECK(outcome.code == code);
-    int lines = 0;  // beside those of progress
-    std::istringstream all(outcome.err);
-    for (std::string line; std::getline(all, line);) lines += line.starts_with("harness: ") ? 1 : 0;
-    CHECK(lines == 1);
-    return outcome.err;
+  ErrorParts refusal(int code = 1, const std::vector<std::string>& more = {}) {
+    return refusal_in(steps(more), code);
+  }
+  /// Is refused for what is wrong with the model itself: says so, and names `what`.
+  void check_refused(const std::string& what) {
+    const ErrorParts found = refusal();
+    CAPTURE(found);
+    CHECK(found.about == "model net.pt");
+    CHECK(found.names(what));
   }
   nlohmann::json result() const { return read_json(only_file(out(), ".json")); }
   std::filesystem::path out() const { return folder_ / "out"; }

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/base/error.hpp"
 #include "tests/support/coco_boxes.hpp"
+#include "tests/support/refusal.hpp"
 #include "workloads/coco_map/coco_map.hpp"
 
 using namespace harness;             // NOLINT(google-build-using-namespace)
@@ -190,12 +190,8 @@ TEST_CASE("COCO metrics of boxes without area and beyond doubles", "[coco]") {
 
 TEST_CASE("COCO metrics refuse what has no meaning, and name it", "[coco]") {
   const auto refused = [](const Truths& truths, const Detections& detections) -> std::string {
-    try {
-      evaluate_coco_boxes(truths, detections);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "taken";
+    const ErrorParts found = refusal_of([&] { evaluate_coco_boxes(truths, detections); });
+    return found.about.empty() ? "taken" : found.about + ": " + found.why;
   };
   for (const double bad :
        {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),

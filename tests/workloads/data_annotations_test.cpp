@@ -7,6 +7,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/hash.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "workloads/data/annotations.hpp"
 #include "workloads/data/data_source.hpp"
@@ -15,7 +16,6 @@
 namespace fs = std::filesystem;
 using namespace harness;             // NOLINT(google-build-using-namespace)
 using namespace harness::workloads;  // NOLINT(google-build-using-namespace)
-using Catch::Contains;
 
 namespace {
 
@@ -45,6 +45,17 @@ AnnotationSet read(const std::string& text, const AnnotationPolicy& policy = {})
   const TemporaryFolder folder;
   write(folder / "a.json", text);
   return read_annotations(folder / "a.json", folder.path(), policy, {});
+}
+
+/// How a file of this text is refused.
+ErrorParts refusal(const std::string& text, const AnnotationPolicy& policy = {}) {
+  const ErrorParts found = refusal_of([&] { read(text, policy); });
+  CHECK(found.about.ends_with("/a.json"));
+  return found;
+}
+
+ErrorParts refusal_of_folder(const fs::path& folder) {
+  return refusal_of([&] { open_data_folder(folder, 264, {}); });
 }
 
 /// The smallest PNG: one pixel.
@@ -111,28 +122,30 @@ TEST_CASE("sparse category ids become ranks, and too many are refused", "[data]"
   CHECK(set.report.categories_renumbered);
   CHECK(set.labels == std::vector<std::int32_t>{1});
   CHECK(set.categories[1].id == 90);
-  CHECK_THROWS_WITH(read(coco("[" + box("[1, 1, 5, 5]") + "]"), {.num_classes = 1}),
-                    Contains("has 2 categories, the model has 1"));
+  const ErrorParts found = refusal(coco("[" + box("[1, 1, 5, 5]") + "]"), {.num_classes = 1});
+  for (const char* what : {"2 categories", "1 classes"}) CHECK(found.names(what));
 }
 
-TEST_CASE("wrong ids are refused by name", "[data]") {
-  const auto fails_with = [](const std::string& text, const std::string& why) {
-    CHECK_THROWS_WITH(read(text), Contains(why) && Contains("a.json"));
-  };
-  fails_with(coco("[" + box("[1, 1, 5, 5]", 8) + "]"), "annotations[0].image_id 8 is no image's");
-  fails_with(coco("[" + box("[1, 1, 5, 5]", 7, 5) + "]"), "annotations[0].category_id 5 is no");
-  fails_with(coco("[{\"bbox\": [1, 1, 5, 5], \"category_id\": 1}]"), "annotations[0].image_id is");
-  fails_with(coco("[{\"image_id\": \"7\", \"category_id\": 1}]"), "image_id is missing or not");
-  fails_with(coco("[" + box("[1, 1, 5]") + "]"), "annotations[0].bbox is missing or not four");
-  fails_with(coco("[" + box("[1, 1, 5, 5, 5]") + "]"), "bbox is missing or not four");
-  fails_with(coco("[" + box("[1, [1], 5, 5]") + "]"), "bbox is missing or not four");
-  fails_with(coco("[]", R"([{"id": 1, "file_name": "a", "width": 1, "height": 1},
-                            {"id": 1, "file_name": "b", "width": 1, "height": 1}])"),
-             "image id 1 stands twice");
-  fails_with(coco("[]", R"([{"id": 1, "file_name": "a", "width": 0, "height": 1}])"), "size 0x1");
-  fails_with(coco("[]", R"([{"id": 1, "file_name": "a", "width": 5}])"), "images[0].height");
-  fails_with(coco("[]", kImages, R"([{"id": 1}, {"id": 1}])"), "category id 1 stands twice");
-  fails_with(coco("[]", "[]"), "lists no images");
+TEST_CASE("wrong ids and sizes are refused by name", "[data]") {
+  const std::string twice = R"([{"id": 1, "file_name": "a", "width": 1, "height": 1},
+                                {"id": 1, "file_name": "b", "width": 1, "height": 1}])";
+  const std::vector<std::pair<std::string, const char*>> cases = {
+      {coco("[" + box("[1, 1, 5, 5]", 8) + "]"), "annotations[0].image_id 8"},
+      {coco("[" + box("[1, 1, 5, 5]", 7, 5) + "]"), "annotations[0].category_id 5"},
+      {coco("[{\"bbox\": [1, 1, 5, 5], \"category_id\": 1}]"), "annotations[0].image_id"},
+      {coco("[{\"image_id\": \"7\", \"category_id\": 1}]"), "annotations[0].image_id"},
+      {coco("[" + box("[1, 1, 5]") + "]"), "annotations[0].bbox"},
+      {coco("[" + box("[1, 1, 5, 5, 5]") + "]"), "annotations[0].bbox"},
+      {coco("[" + box("[1, [1], 5, 5]") + "]"), "annotations[0].bbox"},
+      {coco("[]", twice), "image id 1"},
+      {coco("[]", R"([{"id": 1, "file_name": "a", "width": 0, "height": 1}])"), "size 0x1"},
+      {coco("[]", R"([{"id": 1, "file_name": "a", "width": 5}])"), "images[0].height"},
+      {coco("[]", kImages, R"([{"id": 1}, {"id": 1}])"), "category id 1"},
+      {coco("[]", "[]"), "no images"}};
+  for (const auto& [text, what] : cases) {
+    CAPTURE(text);
+    CHECK(refusal(text).names(what));
+  }
 }
 
 TEST_CASE("file names that leave the folder are refused", "[data]") {
@@ -140,32 +153,36 @@ TEST_CASE("file names that leave the folder are refused", "[data]") {
        {"/etc/passwd", "../a.png", "x/../../a.png", "", "a\\u0000b", "a\\u001b[2J"}) {
     const std::string images =
         std::string(R"([{"id": 1, "width": 5, "height": 5, "file_name": ")") + name + "\"}]";
-    CHECK_THROWS_WITH(read(coco("[]", images)), Contains("the file name"));
+    CHECK(refusal(coco("[]", images)).names("the file name"));
   }
 }
 
 TEST_CASE("malformed annotation files are one error with the place", "[data]") {
-  const auto fails_with = [](const std::string& text, const std::string& why) {
-    CHECK_THROWS_WITH(read(text), Contains(why) && Contains("a.json"));
-  };
   const std::string good = coco("[" + box("[1, 1, 5, 5]") + "]");
-  fails_with("", "the file is empty");
-  fails_with(good.substr(0, good.size() / 2), "malformed JSON at byte");
-  fails_with(good + "x", "malformed JSON at byte");
-  fails_with("\x89PNG\r\n", "malformed JSON at byte 1");
-  fails_with(coco("[" + box("[NaN, 1, 5, 5]") + "]"), "NaN or Infinity");
-  fails_with(coco("[" + box("[-Infinity, 1, 5, 5]") + "]"), "NaN or Infinity");
-  fails_with(coco("[" + box("[1e999, 1, 5, 5]") + "]"), "malformed JSON at byte");
-  fails_with("[]", "is a list");
-  fails_with("5", "is not an object");
-  fails_with("{}", "has no list \"images\"");
-  fails_with(coco("{}"), "\"annotations\" is an object, not a list");
-  fails_with(coco("null"), "\"annotations\" is a plain value, not a list");
-  fails_with(coco("[5]"), "an entry of \"annotations\" is not an object");
-  fails_with(coco("[[]]"), "an entry of \"annotations\" is not an object");
-  fails_with("{\"a\": " + std::string(100000, '['), "nested too deep");
-  fails_with("{\"a\": \"" + std::string((1 << 20) + 100, 'x') + "\"}", "a text of over 1 MiB");
-  fails_with("{\"a\": " + std::string(5000, '1') + "}", "a number of over 4096 digits");
+  const std::string nan = coco("[" + box("[NaN, 1, 5, 5]") + "]");
+  const std::string infinity = coco("[" + box("[-Infinity, 1, 5, 5]") + "]");
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"", "empty"},
+      {good.substr(0, good.size() / 2), "malformed JSON at byte"},
+      {good + "x", "malformed JSON at byte " + std::to_string(good.size() + 1)},
+      {"\x89PNG\r\n", "malformed JSON at byte 1"},
+      {nan, "NaN or Infinity"},
+      {infinity, "NaN or Infinity"},
+      {coco("[" + box("[1e999, 1, 5, 5]") + "]"), "malformed JSON at byte"},
+      {"[]", "is a list"},
+      {"5", "is not an object"},
+      {"{}", "no list \"images\""},
+      {coco("{}"), "\"annotations\" is an object"},
+      {coco("null"), "\"annotations\" is a plain value"},
+      {coco("[5]"), "entry of \"annotations\""},
+      {coco("[[]]"), "entry of \"annotations\""},
+      {"{\"a\": " + std::string(100000, '['), "nested too deep"},
+      {"{\"a\": \"" + std::string((1 << 20) + 100, 'x') + "\"}", "1 MiB"},
+      {"{\"a\": " + std::string(5000, '1') + "}", "4096 digits"}};
+  for (const auto& [text, what] : cases) {
+    CAPTURE(what);
+    CHECK(refusal(text).names(what));
+  }
 }
 
 TEST_CASE("a million boxes on one image are refused, not matched", "[data]") {
@@ -178,12 +195,13 @@ TEST_CASE("a million boxes on one image are refused, not matched", "[data]") {
     for (int i = 0; i < 1'000'000; ++i) out << (i == 0 ? "" : ",") << one;
     out << "]}";
   }
-  CHECK_THROWS_WITH(read_annotations(folder / "a.json", folder.path(), {}, {}),
-                    Contains("image 7 has more than 10000 boxes"));
+  CHECK(refusal_of([&] {
+          read_annotations(folder / "a.json", folder.path(), {}, {});
+        }).names("image 7 has more than 10000 boxes"));
   // The same when the images come after the boxes.
   std::string many = box("[1, 1, 5, 5]");
   for (int i = 0; i < 10000; ++i) many += ",{\"image_id\":7,\"category_id\":0,\"bbox\":[1,1,5,5]}";
-  CHECK_THROWS_WITH(read(coco("[" + many + "]")), Contains("image 7 has more than 10000 boxes"));
+  CHECK(refusal(coco("[" + many + "]")).names("image 7 has more than 10000 boxes"));
 }
 
 TEST_CASE("reading annotations can be interrupted", "[data]") {
@@ -200,19 +218,21 @@ TEST_CASE("reading annotations can be interrupted", "[data]") {
 TEST_CASE("a data folder is recognised by its annotation files", "[data]") {
   const TemporaryFolder folder;
   const fs::path root = folder / "d";
-  CHECK_THROWS_WITH(find_layout(root, 264), Contains("does not exist"));
+  const auto refusal_of_root = [&] { return refusal_of([&] { find_layout(root, 264); }); };
+  CHECK_THAT(refusal_of_root(), is_about(root.string(), {"--data"}));
   write(root, "x");
-  CHECK_THROWS_WITH(find_layout(root, 264), Contains("is not a folder"));
+  CHECK_THAT(refusal_of_root(), is_about(root.string(), {"not a folder"}));
   fs::remove(root);
   fs::create_directory(root);
-  CHECK_THROWS_WITH(find_layout(root, 264), Contains("is empty"));
+  CHECK(refusal_of_root().names("empty"));
   write(root / "readme", "x");
-  CHECK_THROWS_WITH(find_layout(root, 264), Contains("looked for train.json, annotations/") &&
-                                                Contains("openimages-mlperf.json"));
+  for (const char* known : {"train.json", "annotations", "openimages-mlperf.json"}) {
+    CHECK(refusal_of_root().names(known));
+  }
   write(root / "train.json", "{}");
-  CHECK_THROWS_WITH(find_layout(root, 264), Contains("eval.json: is missing"));
+  CHECK(refusal_of_root().about == (root / "eval.json").string());
   write(root / "eval.json", "{}");
-  CHECK_THROWS_WITH(find_layout(root, 264), Contains("the image folder is missing"));
+  CHECK(refusal_of_root().about == (root / "train").string());
   fs::create_directories(root / "train");
   fs::create_directories(root / "eval");
   CHECK(find_layout(root, 264).name == "plain");
@@ -244,13 +264,16 @@ TEST_CASE("a folder without a manifest is opened, and says that images were not 
   CHECK(load_image(source.train, 0).pixels == std::vector<std::uint8_t>{1, 2, 3});
 
   write(folder / "train" / "a.png", encode_png({2, 1, std::vector<std::uint8_t>(6)}));
-  CHECK_THROWS_WITH(load_image(source.train, 0), Contains("is 2x1 pixels") && Contains("say 1x1"));
+  const std::string picture = (folder / "train" / "a.png").string();
+  const auto refusal_of_image = [&] { return refusal_of([&] { load_image(source.train, 0); }); };
+  CHECK(refusal_of_image().about == picture);
+  for (const char* size : {"2x1", "1x1"}) CHECK(refusal_of_image().names(size));
   write(folder / "train" / "a.png", "GIF89a");
-  CHECK_THROWS_WITH(load_image(source.train, 0), Contains("a.png: neither a JPEG nor a PNG"));
+  CHECK_THAT(refusal_of_image(), is_about(picture, {"neither a JPEG nor a PNG"}));
   fs::remove(folder / "train" / "a.png");
-  CHECK_THROWS_WITH(open_data_folder(folder.path(), 264, {}), Contains("the image is missing"));
+  CHECK(refusal_of_folder(folder.path()).about == picture);
   REQUIRE(::mkfifo((folder / "train" / "a.png").c_str(), 0600) == 0);
-  CHECK_THROWS_WITH(open_data_folder(folder.path(), 264, {}), Contains("the image is missing"));
+  CHECK(refusal_of_folder(folder.path()).about == picture);
 }
 
 TEST_CASE("evaluation labels mean what training labels mean", "[data]") {
@@ -259,7 +282,8 @@ TEST_CASE("evaluation labels mean what training labels mean", "[data]") {
   write(folder / "eval.json",
         coco("[]", R"([{"id": 7, "file_name": "a.png", "width": 1, "height": 1}])",
              R"([{"id": 0, "name": "dog"}, {"id": 1, "name": "cat"}])"));
-  CHECK_THROWS_WITH(open_data_folder(folder.path(), 264, {}), Contains("its categories differ"));
+  CHECK_THAT(refusal_of_folder(folder.path()),
+             is_about((folder / "eval.json").string(), {"categories"}));
 }
 
 TEST_CASE("a manifest is believed only after every file was hashed", "[data]") {
@@ -276,30 +300,27 @@ TEST_CASE("a manifest is believed only after every file was hashed", "[data]") {
   CHECK(source.artifact.details.at("images_hashed") == "true");
   CHECK(source.artifact.sha256 == sha256_of_file(folder / "manifest.json"));
 
-  const auto fails_with = [&](const Manifest& bad, const std::string& why) {
-    write(folder / "manifest.json", to_json(bad));
-    CHECK_THROWS_WITH(open_data_folder(folder.path(), 264, {}), Contains(why));
+  const auto refusal_of_manifest = [&](const std::string& text) {
+    write(folder / "manifest.json", text);
+    return refusal_of_folder(folder.path());
   };
+  const std::string file = (folder / "manifest.json").string();
   Manifest bad = manifest;
   bad.files["train/a.png"] = std::string(64, '0');
-  fails_with(bad, "a.png: is damaged");
-  bad = manifest;
-  bad.files.erase("eval/a.png");
-  fails_with(bad, "does not list the image eval/a.png");
-  bad = manifest;
-  bad.files.erase("train.json");
-  fails_with(bad, "does not list train.json");
-  bad = manifest;
-  bad.files["../x"] = std::string(64, '0');
-  fails_with(bad, "leaves the data folder");
-  bad = manifest;
-  bad.files["train.json"] = "123";
-  fails_with(bad, "is not a SHA-256");
-
-  write(folder / "manifest.json", R"({"format": "harness-data/9"})");
-  CHECK_THROWS_WITH(open_data_folder(folder.path(), 264, {}), Contains("is not known here"));
-  write(folder / "manifest.json", std::string(100000, '['));
-  CHECK_THROWS_WITH(open_data_folder(folder.path(), 264, {}), Contains("nested too deep"));
+  CHECK(refusal_of_manifest(to_json(bad)).about == (folder / "train/a.png").string());
+  for (const char* missing : {"eval/a.png", "train.json"}) {
+    bad = manifest;
+    bad.files.erase(missing);
+    CHECK_THAT(refusal_of_manifest(to_json(bad)), is_about(file, {missing}));
+  }
+  for (const auto& [name, hash] :
+       {std::pair{"../x", std::string(64, '0')}, std::pair{"train.json", std::string("123")}}) {
+    bad = manifest;
+    bad.files[name] = hash;
+    CHECK_THAT(refusal_of_manifest(to_json(bad)), is_about(file, {name}));
+  }
+  CHECK(refusal_of_manifest(R"({"format": "harness-data/9"})").names("harness-data/9"));
+  CHECK(refusal_of_manifest(std::string(100000, '[')).names("nested too deep"));
   write(folder / "manifest.json", R"({"name": "some web app"})");  // another program's
   CHECK(open_data_folder(folder.path(), 264, {}).artifact.details.at("images_hashed") == "false");
 }

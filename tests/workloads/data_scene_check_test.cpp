@@ -5,6 +5,7 @@
 
 #include "harness/base/files.hpp"
 #include "harness/base/hash.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/small_scenes.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "workloads/data/data_source.hpp"
@@ -37,26 +38,26 @@ TEST_CASE("damage in the cache names the file and the way out", "[data]") {
   const TemporaryFolder cache;
   const fs::path folder = open_scene_cache(tiny_set(), {}, cache.path()).folder;
   const fs::path victim = folder / "train" / "000004.png";
-  const auto fails_with = [&](const std::string& why) {
-    CHECK_THROWS_WITH(open_scene_cache(tiny_set(), {}, cache.path()),
-                      Catch::Contains(why) && Catch::Contains("delete the folder"));
+  const auto fails_with = [&](const fs::path& file, const char* why) {
+    CHECK_THAT(refusal_of([&] { open_scene_cache(tiny_set(), {}, cache.path()); }),
+               is_about(file.string(), {why, "delete the folder"}));
   };
   const std::string content = read_file(victim, 1 << 20);
   std::string flipped_bit = content;
   flipped_bit[content.size() / 2] = static_cast<char>(flipped_bit[content.size() / 2] ^ 1);
   write(victim, flipped_bit);
-  fails_with("000004.png: is damaged");
+  fails_with(victim, "damaged");
   fs::remove(victim);
-  fails_with("000004.png: is missing");
+  fails_with(victim, "missing");
   write(victim, content);
   CHECK_NOTHROW(open_scene_cache(tiny_set(), {}, cache.path()));
 
   const fs::path manifest = folder / "manifest.json";
   const std::string text = read_file(manifest, 1 << 20);
   write(manifest, text.substr(0, text.size() / 2));
-  fails_with("manifest.json: malformed JSON");
+  fails_with(manifest, "malformed JSON");
   fs::remove(manifest);
-  fails_with("manifest.json: is missing");
+  fails_with(manifest, "missing");
 }
 
 TEST_CASE("an exchanged picture is found, although the manifest was written anew", "[data]") {
@@ -72,9 +73,8 @@ TEST_CASE("an exchanged picture is found, although the manifest was written anew
   };
   const std::string own = read_file(train / "000004.png", 1 << 20);
   exchange(read_file(train / "000003.png", 1 << 20));
-  CHECK_THROWS_WITH(open_scene_cache(tiny_set(), {}, cache.path()),
-                    Catch::Contains("train: its pictures are not the frozen ones") &&
-                        Catch::Contains("delete the folder"));
+  CHECK_THAT(refusal_of([&] { open_scene_cache(tiny_set(), {}, cache.path()); }),
+             is_about(train.string(), {"its pictures", "delete the folder"}));
   // Another PNG of the same pixels is another file, and the same picture.
   exchange(encode_png(decode_image(own, "own")));
   CHECK_NOTHROW(open_scene_cache(tiny_set(), {}, cache.path()));
@@ -86,8 +86,8 @@ TEST_CASE("an exchanged picture is found, although the manifest was written anew
   Manifest manifest = scenes.manifest;
   manifest.details["train_pixels_sha256"] = std::string(64, '0');
   write(scenes.folder / "manifest.json", to_json(manifest));
-  CHECK_THROWS_WITH(open_scene_cache(frozen, {}, cache.path()),
-                    Catch::Contains("its hashes of train are not the frozen ones"));
+  CHECK_THAT(refusal_of([&] { open_scene_cache(frozen, {}, cache.path()); }),
+             is_about((scenes.folder / "manifest.json").string(), {"hashes of train"}));
 }
 
 TEST_CASE("a start reads each file of a found set once", "[data]") {
@@ -131,18 +131,17 @@ TEST_CASE("files frozen to the byte are not decoded, and no others pass for them
   CHECK_NOTHROW(open_scene_cache(set, {}, cache.path()));
   const std::string other = read_file(scenes.folder / "train" / "000003.png", 1 << 20);
   exchange(other);
-  CHECK_THROWS_WITH(open_scene_cache(set, {}, cache.path()),
-                    Catch::Contains("train: its pictures are not the frozen ones"));
+  const auto refusal = [&] { return refusal_of([&] { open_scene_cache(set, {}, cache.path()); }); };
+  CHECK(refusal().about == (scenes.folder / "train").string());
   // The manifest of the whole folder beside exchanged bytes: the file is not what it lists.
   write(scenes.folder / "manifest.json", to_json(scenes.manifest));
-  CHECK_THROWS_WITH(open_scene_cache(set, {}, cache.path()),
-                    Catch::Contains("000004.png: is damaged"));
+  const std::string picture = (scenes.folder / "train" / "000004.png").string();
+  CHECK_THAT(refusal(), is_about(picture, {"damaged"}));
   // What is frozen to the byte is never looked into: no decoder would take this for a picture.
   freeze_files(exchange("not a picture"));
   CHECK_NOTHROW(open_scene_cache(set, {}, cache.path()));
   set.frozen_train.files.clear();
-  CHECK_THROWS_WITH(open_scene_cache(set, {}, cache.path()),
-                    Catch::Contains("neither a JPEG nor a PNG"));
+  CHECK(refusal().names("neither a JPEG nor a PNG"));
 }
 
 TEST_CASE("a folder that calls itself one of the frozen sets is not taken for it", "[data]") {

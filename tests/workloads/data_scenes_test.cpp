@@ -14,6 +14,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/files.hpp"
 #include "harness/base/hash.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/small_scenes.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "workloads/data/data_source.hpp"
@@ -91,9 +92,10 @@ TEST_CASE("Fashion-MNIST files are read strictly", "[data]") {
   CHECK(data.train.picture(2)[783] == 'x');
 
   const fs::path labels = folder / "train-labels-idx1-ubyte";
+  const auto refusal = [&] { return refusal_of([&] { read_fashion_mnist(folder.path(), 3, 2); }); };
   const auto fails_with = [&](const std::string& content, const std::string& why) {
     write(labels, content);
-    CHECK_THROWS_WITH(read_fashion_mnist(folder.path(), 3, 2), Catch::Contains(why));
+    CHECK_THAT(refusal(), is_about(labels.string(), {why}));
   };
   fails_with(idx(0x801, {3}, 2, 1), "is 10 bytes long, must be 11");
   fails_with(idx(0x801, {3}, 4, 1), "is 12 bytes long, must be 11");
@@ -101,20 +103,19 @@ TEST_CASE("Fashion-MNIST files are read strictly", "[data]") {
   fails_with(idx(0x801, {4}, 3, 1), "dimension 0 is 4, must be 3");
   fails_with(idx(0x801, {3}, 3, 10), "label 10 is not in 0..9");
   fs::remove(labels);
-  CHECK_THROWS_WITH(
-      read_fashion_mnist(folder.path(), 3, 2),
-      Catch::Contains("dataset-fashion-mnist") && Catch::Contains("HARNESS_FASHION_MNIST"));
+  CHECK(refusal().about == "Fashion-MNIST");
+  for (const char* way_out : {"dataset-fashion-mnist", "HARNESS_FASHION_MNIST"}) {
+    CHECK(refusal().names(way_out));
+  }
   write(labels.string() + ".gz", "\x1f\x8b not gzip");
-  CHECK_THROWS_WITH(read_fashion_mnist(folder.path(), 3, 2), Catch::Contains("damaged gzip"));
+  CHECK_THAT(refusal(), is_about(labels.string() + ".gz", {"damaged"}));
 }
 
 TEST_CASE("a missing Fashion-MNIST is one error that says where to get it", "[data]") {
   const TemporaryFolder empty;
   const TemporaryFolder cache;
   const Variable source("HARNESS_FASHION_MNIST", empty.path().string());
-  CHECK_THROWS_WITH(
-      open_scene_cache(scene_set("full"), {}, cache.path()),
-      Catch::Contains("dataset-fashion-mnist") && Catch::Contains("HARNESS_FASHION_MNIST"));
+  CHECK(refused([&] { open_scene_cache(scene_set("full"), {}, cache.path()); }) == "Fashion-MNIST");
   CHECK(entries(cache.path()) == 0);
 }
 
@@ -219,8 +220,8 @@ TEST_CASE("a set whose pixels are not the frozen ones is refused and leaves noth
   const TemporaryFolder cache;
   SceneSet set = tiny_set();
   set.frozen_eval.pixels = std::string(64, '0');
-  CHECK_THROWS_WITH(open_scene_cache(set, {}, cache.path()),
-                    Catch::Contains("the pixels of eval hash to"));
+  CHECK_THAT(refusal_of([&] { open_scene_cache(set, {}, cache.path()); }),
+             is_about("fashion-scenes " + set.name, {"pixels of eval"}));
   CHECK(entries(cache.path()) == 0);
 }
 
@@ -256,15 +257,11 @@ TEST_CASE("a disk that takes no more is one error and leaves nothing", "[data]")
   small.rlim_cur = 2000;
   auto* handler = std::signal(SIGXFSZ, SIG_IGN);
   ::setrlimit(RLIMIT_FSIZE, &small);
-  std::string message;
-  try {
-    open_scene_cache(tiny_set(), {}, cache.path());
-  } catch (const Error& error) {
-    message = error.what();
-  }
+  const ErrorParts found = refusal_of([&] { open_scene_cache(tiny_set(), {}, cache.path()); });
   ::setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
-  CHECK_THAT(message, Catch::Contains("cannot write it") && Catch::Contains("XDG_CACHE_HOME"));
+  CHECK_THAT(found.about, Catch::StartsWith(cache.path().string()));
+  for (const char* what : {"cannot write it", "XDG_CACHE_HOME"}) CHECK(found.names(what));
   CHECK(entries(cache.path()) == 0);
 }
 
@@ -297,5 +294,5 @@ TEST_CASE("two processes that compose at once end with one whole set", "[data]")
 }
 
 TEST_CASE("an unknown scene set is named with those there are", "[data]") {
-  CHECK_THROWS_WITH(scene_set("ful"), Catch::Contains("did you mean full"));
+  CHECK(refusal_of([] { scene_set("ful"); }).names("full"));
 }

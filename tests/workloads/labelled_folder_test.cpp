@@ -4,7 +4,7 @@
 #include <fstream>
 #include <string>
 
-#include "harness/base/error.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 using namespace harness;             // NOLINT(google-build-using-namespace)
@@ -20,13 +20,14 @@ void put(const fs::path& file, const std::string& content = kJpeg) {
   std::ofstream(file, std::ios::binary) << content;
 }
 
-std::string refusal(const fs::path& root, std::int64_t classes) {
-  try {
-    read_labelled_folder(root, classes, {});
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "taken";
+ErrorParts refusal(const fs::path& root, std::int64_t classes = 3) {
+  return refusal_of([&] { read_labelled_folder(root, classes, {}); });
+}
+
+/// The picture or folder in `root` that is refused; empty when none is.
+std::string refused_in(const fs::path& root) {
+  const std::string about = refusal(root).about;
+  return about.empty() ? "" : fs::path(about).lexically_relative(root).string();
 }
 
 }  // namespace
@@ -66,47 +67,51 @@ TEST_CASE("as many folders as classes are taken in the order of their names", "[
 
 TEST_CASE("a folder that is not of labelled pictures is refused with what it should be", "[data]") {
   const TemporaryFolder root;
-  CHECK_THAT(refusal(root / "missing", 3), Catch::Contains("is no folder"));
-  CHECK_THAT(refusal(root.path(), 3), Catch::Contains("has 0 folders, but the classes are 3"));
+  CHECK(refusal(root / "missing").about == "--data " + (root / "missing").string());
+  CHECK(refused_in(root.path()) == ".");
+  CHECK(refusal(root.path()).names("0 folders"));
   put(root / "n01" / "a.jpg");
-  CHECK_THAT(refusal(root.path(), 3), Catch::Contains("has 1 folder, but the classes are 3"));
+  CHECK(refusal(root.path()).names("1 folder"));
   put(root / "3" / "a.jpg");
-  CHECK_THAT(refusal(root.path(), 3), Catch::Contains("is called by no class"));
+  CHECK(refused_in(root.path()) == "3");
   fs::remove_all(root / "n01");
   // As many as there are classes, from 1 on.
   put(root / "1" / "a.jpg");
   put(root / "2" / "a.jpg");
-  CHECK_THAT(refusal(root.path(), 3), Catch::Contains("classes are numbered from 0"));
+  CHECK(refused_in(root.path()) == "3");
+  CHECK(refusal(root.path()).names("numbered from 0"));
   fs::remove_all(root / "1");
   fs::remove_all(root / "2");
   fs::rename(root / "3", root / "2");
   fs::create_directory(root / "1");
-  CHECK_THAT(refusal(root.path(), 3), Catch::Contains("has no picture"));
+  CHECK(refused_in(root.path()) == "1");
   put(root / "1" / "notes.txt");
-  CHECK_THAT(refusal(root.path(), 3), Catch::Contains("is no picture"));
+  CHECK(refused_in(root.path()) == "1/notes.txt");
   fs::remove(root / "1" / "notes.txt");
   put(root / "1" / "a.png");
-  CHECK(refusal(root.path(), 3) == "taken");
+  CHECK(refused_in(root.path()).empty());
   put(root / "01" / "b.png");
-  CHECK_THAT(refusal(root.path(), 3), Catch::Contains("is class 1 a second time"));
+  CHECK(refusal(root.path()).names("class 1"));
 }
 
 TEST_CASE("what cannot be a picture is refused before anything is measured", "[data]") {
   const TemporaryFolder root;
   const fs::path file = root / "1" / "a.png";
-  const auto said = [&](const std::string& content) {
+  const auto refused = [&](const std::string& content, const char* why) {
     put(file, content);
-    return refusal(root.path(), 3);
+    CHECK(refused_in(root.path()) == "1/a.png");
+    CHECK(refusal(root.path()).names(why));
   };
   const std::string png("\x89PNG\r\n\x1A\n\0\0\0\x0DIHDR", 16);
   const std::string huge("\0\0\xEA\x60\0\0\xEA\x60", 8);
-  CHECK_THAT(said(""), Catch::Contains("1/a.png: the file is empty"));
-  CHECK_THAT(said("no picture"), Catch::Contains("neither a JPEG nor a PNG"));
-  CHECK_THAT(said(png), Catch::Contains("cut off within its header"));
-  CHECK_THAT(said(png + huge), Catch::Contains("60000x60000 pixels are over the limit"));
-  CHECK_THAT(said(png + std::string(8, '\0')), Catch::Contains("0x0 is not the size"));
-  CHECK(said(png + std::string("\0\0\0\x02\0\0\0\x02", 8)) == "taken");
+  refused("", "empty");
+  refused("no picture", "neither a JPEG nor a PNG");
+  refused(png, "header");
+  refused(png + huge, "60000x60000");
+  refused(png + std::string(8, '\0'), "0x0");
+  put(file, png + std::string("\0\0\0\x02\0\0\0\x02", 8));
+  CHECK(refused_in(root.path()).empty());
   fs::remove(file);
   fs::create_directory(file);
-  CHECK_THAT(refusal(root.path(), 3), Catch::Contains("1/a.png: not a regular file"));
+  CHECK(refused_in(root.path()) == "1/a.png");
 }

@@ -10,6 +10,7 @@
 
 #include "harness/base/error.hpp"
 #include "tests/support/pickle_writer.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 using namespace harness;             // NOLINT(google-build-using-namespace)
@@ -71,8 +72,8 @@ TEST_CASE("a long text is cut off, within a word too", "[language]") {
 
 TEST_CASE("a file that is no vocabulary is refused", "[language]") {
   CHECK_THROWS_AS(pieces_of(""), Error);
-  CHECK_THROWS_WITH(pieces_of("[UNK]\n[CLS]\na\n"), Catch::Contains("[SEP]"));
-  CHECK_THROWS_WITH(pieces_of("[UNK]\n[CLS]\n[SEP]\na\na\n"), Catch::Contains("line 5"));
-  CHECK_THROWS_AS(WordPieces("/nowhere/pieces.txt"), Error);
+  CHECK(refusal_of([] { pieces_of("[UNK]\n[CLS]\na\n"); }).names("[SEP]"));
+  CHECK(refusal_of([] { pieces_of("[UNK]\n[CLS]\n[SEP]\na\na\n"); }).names("line 5"));
+  CHECK(refused([] { WordPieces("/nowhere/pieces.txt"); }) == "/nowhere/pieces.txt");
   CHECK(pieces_of("[UNK]\r\n[CLS]\r\n[SEP]\r\na\r\n")("a") == Numbers{kBegin, kA, kEnd});
 }
