@@ -6,6 +6,7 @@
 #include "tests/support/ablate_null.hpp"
 #include "tests/support/python_check.hpp"
 #include "tests/support/temporary_folder.hpp"
+#include "tests/support/text_lines.hpp"
 
 using namespace harness;  // NOLINT(google-build-using-namespace)
 using nlohmann::json;
@@ -28,8 +29,8 @@ TEST_CASE("ablate leaves one valid file with every variant, and its samples", "[
                         "custom-speedup=3", "--set", "bf16-speedup=2", "--rounds", "2"});
   CAPTURE(outcome.out, outcome.err);
   REQUIRE(outcome.code == 0);
-  CHECK_THAT(outcome.out, Catch::Contains("left out elsewhere: nothing=elsewhere cannot run"));
-  CHECK_THAT(outcome.out, Catch::Contains("status   valid"));
+  CHECK_THAT(outcome.out, HasLines({"left out elsewhere: nothing=elsewhere *"}));
+  CHECK_THAT(outcome.out, HasLines({"status   valid*"}));
   const json ablation = read_ablation(file);
   CHECK(ablation["kind"] == "ablation");
   CHECK(ablation["notice"] == "Result not verified by MLCommons Association.");
@@ -90,9 +91,8 @@ TEST_CASE("what does not fit into memory is measured in groups that share the fi
   const Outcome outcome = ablate_once(out / "a.json", large);
   CAPTURE(outcome.out, outcome.err);
   CHECK(outcome.code == 0);
-  CHECK_THAT(
-      outcome.out,
-      Catch::Contains("group 1 of 2, for want of memory: out-of-the-box, pooled, nothing\n"));
+  CHECK_THAT(outcome.out,
+             HasLines({"group 1 of 2, for want of memory: out-of-the-box, pooled, nothing"}));
   CHECK_THAT(outcome.out, Catch::Contains("their ratios are taken by way of"));
   const json variants = read_ablation(out / "a.json")["variants"];
   CHECK(variants[0]["turns"].size() == 2 * 2);
@@ -122,14 +122,12 @@ TEST_CASE("the quality of the first variant is evaluated in one group alone", "[
                                    "1", "--peer", "other=" + peer}),
       {"TMPDIR=" + temporary.path().string()});
   CAPTURE(outcome.err);
-  CHECK(outcome.code == 2);
-  CHECK_THAT(outcome.err, Catch::Contains("other, cluster 1: ended with exit code 7"));
+  CHECK_THAT(refusal_in(outcome, 2), is_about("other, cluster 1", {"exit code 7"}));
   std::string log;
   for (const auto& entry : fs::recursive_directory_iterator(temporary.path())) {
     if (entry.path().filename() == "out-of-the-box-1-2.txt") log = read_file(entry.path(), 100000);
   }
-  CHECK_THAT(log, Catch::Contains("[steps]"));
-  CHECK_THAT(log, !Catch::Contains("[evaluate]"));
+  CHECK_THAT(log, Catch::Contains("[steps]") && !Catch::Contains("[evaluate]"));
 }
 
 TEST_CASE("by default an ablation goes to a new folder under runs/, or into the folder given",
@@ -209,7 +207,7 @@ TEST_CASE("a variant whose quality fails makes the ablation invalid and exits 3"
   const TemporaryFolder out;
   const Outcome outcome = ablate_once(out / "a.json", {"--set", "custom-quality=0.1"});
   CHECK(outcome.code == 3);
-  CHECK_THAT(outcome.out, Catch::Contains("MISSED"));
+  CHECK_THAT(outcome.out, HasLines({"nothing * MISSED"}));
   CHECK_THAT(outcome.out, Catch::Contains("quality-target at /variants/2/quality/value"));
   const json ablation = read_ablation(out / "a.json");
   CHECK(ablation["status"]["state"] == "invalid");
@@ -222,11 +220,11 @@ TEST_CASE("a loss that is no number in one variant invalidates the ablation", "[
   const TemporaryFolder out;
   const Outcome outcome = ablate_once(out / "a.json", {"--set", "losses=1,1,1,1,nan"});
   CHECK(outcome.code == 3);
-  CHECK_THAT(outcome.out, Catch::Contains("finite-loss"));
   const json ablation = read_ablation(out / "a.json");
   CHECK(ablation["variants"][0]["turns"].size() == 2);
   const json& violations = ablation["status"]["violations"];
   REQUIRE(violations.size() == 1);  // and nothing that is missing because of it
+  CHECK_THAT(violations[0]["rule"].get<std::string>(), Catch::StartsWith("finite-loss"));
   CHECK_THAT(violations[0]["actual"].get<std::string>(),
              Catch::Contains("loss 'total' is not finite in round 3 of cluster 1"));
 }

@@ -5,6 +5,7 @@
 #include "tests/support/files_of_runs.hpp"
 #include "tests/support/profile_of_null.hpp"
 #include "tests/support/temporary_folder.hpp"
+#include "tests/support/text_lines.hpp"
 
 using namespace harness;  // NOLINT(google-build-using-namespace)
 using nlohmann::json;
@@ -65,18 +66,12 @@ TEST_CASE("advise puts what was measured beside what was expected", "[advice]") 
 TEST_CASE("advise refuses what is no profile, and measurements of something else", "[advice]") {
   const TemporaryFolder folder;
   const std::string file = profile_of_null(folder);
-  const auto refused = [](const std::vector<std::string>& arguments, int code,
-                          const std::string& why) {
-    const Outcome outcome = run_harness(arguments);
-    CAPTURE(arguments, outcome.out, outcome.err);
-    CHECK(outcome.code == code);
-    CHECK_THAT(outcome.err, Catch::Contains(why));
-  };
-  refused({"advise"}, 1, "needs one profile");
-  refused({"advise", "/nowhere.json"}, 1, "nowhere.json");
-  refused({"advise", file, "--measured", file}, 1, "is no ablation");
-  refused({"advise", file, "--measured", "/nowhere.json"}, 1, "nowhere.json");
-  refused({"advise", file, "--nonsense"}, 1, "nonsense");
+  check_one_error(run_harness({"advise"}), 1, "harness: advise: ");
+  check_one_error(run_harness({"advise", "/nowhere.json"}), 1, "harness: /nowhere.json: ");
+  check_one_error(run_harness({"advise", file, "--measured", file}), 1, "is no ablation");
+  check_one_error(run_harness({"advise", file, "--measured", "/nowhere.json"}), 1,
+                  "harness: /nowhere.json: ");
+  check_one_error(run_harness({"advise", file, "--nonsense"}), 1, "option '--nonsense': ");
   const TemporaryFolder other;
   REQUIRE(run_harness({"ablate", "--workload", "null", "--set", "step-ms=1", "--batch-size", "64",
                        "--clusters", "1", "--out", other.path().string()})
@@ -100,8 +95,9 @@ TEST_CASE("advise for a profile of a larger machine uses what there is", "[advic
     const Outcome outcome = run_harness(command);
     CAPTURE(command, outcome.out, outcome.err);
     CHECK(outcome.code == 0);
-    CHECK_THAT(outcome.out, Catch::Contains("4096 threads"));
-    CHECK_THAT(outcome.out, Catch::Contains("5000-5001"));
+    for (const char* of_the_profile : {"4096 threads", "5000-5001"}) {
+      CHECK_THAT(outcome.out, Catch::Contains(of_the_profile));
+    }
   }
 }
 
@@ -120,9 +116,7 @@ TEST_CASE("a profile without any primitive is advised on, but not projected", "[
   CHECK_THAT(outcome.out, Catch::Contains("precision: not known a step expected"));
   CHECK_THAT(outcome.out, Catch::Contains("holds no primitive: nothing can be replayed"));
   CHECK_THAT(outcome.out, Catch::Contains("of this step are explained by none of these"));
-  const Outcome projected = run_harness({"project", file});
-  CHECK(projected.code == 1);
-  CHECK_THAT(projected.err, Catch::Contains("holds no primitive: nothing can be replayed"));
+  CHECK_THAT(refusal_in(run_harness({"project", file})), is_about("profile", {"no primitive"}));
 }
 
 TEST_CASE("advice that was stopped says so by its exit code", "[advice]") {
@@ -137,5 +131,5 @@ TEST_CASE("advice that was stopped says so by its exit code", "[advice]") {
   CHECK(outcome.code == 2);
   REQUIRE(!error_lines(outcome).empty());
   CHECK_THAT(error_lines(outcome).front(), Catch::Contains("after the current primitive"));
-  CHECK_THAT(outcome.err, !Catch::Contains("harness: run:"));
+  CHECK_THAT(outcome.err, !HasLines({"harness: run:*"}));
 }

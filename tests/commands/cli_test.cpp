@@ -17,6 +17,7 @@
 #include "tests/support/files_of_runs.hpp"
 #include "tests/support/process.hpp"
 #include "tests/support/temporary_folder.hpp"
+#include "tests/support/text_lines.hpp"
 
 using namespace harness;  // NOLINT(google-build-using-namespace)
 using nlohmann::json;
@@ -56,12 +57,12 @@ TEST_CASE("help, version and list answer", "[cli]") {
                               "check-log", "report", "submit"}) {
     const Outcome help = run_harness({command, "--help"});
     CHECK(help.code == 0);
-    CHECK_THAT(help.out, Catch::Contains("--help"));
+    CHECK_THAT(help.out, Catch::Contains(" --help "));
   }
   const std::string text = run_harness({"list"}).out;
   CHECK(badly_set(text, 100).empty());
-  CHECK_THAT(text, Catch::Contains("    --kernels          of nothing (default reference)\n"));
-  CHECK_THAT(text, Catch::Contains("    --precision        fp32|bf16 (default fp32)\n"));
+  CHECK_THAT(text, HasLines({"    --kernels          of nothing (default reference)"}));
+  CHECK_THAT(text, HasLines({"    --precision        fp32|bf16 (default fp32)"}));
   const json list = json::parse(run_harness({"list", "--json"}).out);
   REQUIRE(!list["workloads"].empty());
   CHECK(list["workloads"][0].contains("settings"));
@@ -70,7 +71,7 @@ TEST_CASE("help, version and list answer", "[cli]") {
   REQUIRE(list["scenarios"].size() == 6);
   CHECK(list["scenarios"].back()["name"] == "steps");
   CHECK(list["scenarios"].back()["unit"] == "step");
-  CHECK_THAT(text, Catch::Contains("\nsteps\n    a number of steps, each timed on its own\n"));
+  CHECK_THAT(text, HasLines({"steps", "    a number of steps, each timed on its own"}));
 }
 
 TEST_CASE("doctor answers as text and as JSON", "[cli]") {
@@ -85,7 +86,7 @@ TEST_CASE("a run leaves one valid result and its samples", "[cli]") {
   const Outcome outcome = run_null(out.path());
   CAPTURE(outcome.err);
   REQUIRE(outcome.code == 0);
-  CHECK_THAT(outcome.out, Catch::Contains("status   valid"));
+  CHECK_THAT(outcome.out, HasLines({"status   valid*"}));
   const json result = only_result(out.path());
   CHECK(result["kind"] == "run");
   CHECK(result["notice"] == "Result not verified by MLCommons Association.");
@@ -112,8 +113,8 @@ TEST_CASE("validate takes folders, and every result below them", "[cli]") {
   CAPTURE(good.out, good.err);
   CHECK(good.code == 0);
   CHECK(std::count(good.out.begin(), good.out.end(), '\n') >= 2);
-  CHECK_THAT(good.out,
-             Catch::Contains("/a/b/") && Catch::Contains("/c/") && !Catch::Contains("schema"));
+  CHECK_THAT(good.out, HasLines({"*/a/b/*.json: valid*"}) && HasLines({"*/c/*.json: valid*"}) &&
+                           !Catch::Contains("schema"));
   std::ofstream(out / "a" / "broken.json") << "{";
   CHECK(run_harness({"validate", out.path().string()}).code == 1);
   fs::create_directories(out / "empty");
@@ -196,8 +197,8 @@ TEST_CASE("a read-only output folder is refused", "[cli]") {
 TEST_CASE("a workload that cannot be prepared leaves no result", "[cli]") {
   const TemporaryFolder out;
   const Outcome outcome = run_null(out.path(), {"--set", "fail-prepare=yes"});
-  CHECK(outcome.code == 1);
-  CHECK_THAT(outcome.err, Catch::Contains("harness: null: told to fail while preparing"));
+  CHECK(refusal_in(outcome).about == "null");
+  CHECK(refusal_in(outcome).why == "told to fail while preparing");
   CHECK(files_ending(out.path(), ".json").empty());
 }
 
@@ -223,7 +224,7 @@ TEST_CASE("a missed quality target exits 3", "[cli]") {
   const TemporaryFolder out;
   const Outcome outcome = run_null(out.path(), {"--set", "quality=0.4"});
   CHECK(outcome.code == 3);
-  CHECK_THAT(outcome.out, Catch::Contains("MISSED"));
+  CHECK_THAT(outcome.out, HasLines({"quality: *MISSED*"}));
 }
 
 TEST_CASE("a dry run says that it is none", "[cli]") {
@@ -355,12 +356,11 @@ TEST_CASE("a full disk is one clear error and what was measured stays", "[cli]")
   const std::vector<std::string> errors = error_lines(outcome);
   REQUIRE(errors.size() == 2);
   CHECK_THAT(errors[0], Catch::Contains(".jsonl: cannot append a sample: File too large (free"));
-  CHECK_THAT(errors[1], Catch::Contains("cannot write it: File too large"));
-  CHECK_THAT(errors[1], Catch::Contains("nor could it be kept as"));
+  CHECK_THAT(errors[1], HasLines({"*cannot write it: File too large*nor could it be kept as*"}));
   CHECK(files_ending(out.path(), ".tmp").empty());
   CHECK(files_ending(out.path(), ".json").empty());
   CHECK_FALSE(lines_of(files_ending(out.path(), ".jsonl").at(0)).empty());
-  CHECK_THAT(outcome.out, Catch::Contains("time.step"));
+  CHECK_THAT(outcome.out, HasLines({"time.step *"}));
 }
 
 TEST_CASE("a disk that fills up is named when it happens, and nothing measured is lost", "[cli]") {
@@ -385,8 +385,8 @@ TEST_CASE("a disk that fills up is named when it happens, and nothing measured i
   const std::vector<std::string> errors = error_lines(outcome);
   REQUIRE(errors.size() == 2);
   CHECK_THAT(errors[0], Catch::Contains(".jsonl: cannot append a sample: No space left on device"));
-  CHECK_THAT(errors[1], Catch::Contains(".json: cannot ") &&
-                            Catch::Contains("the result is kept as " + elsewhere.path().string()));
+  CHECK_THAT(errors[1], HasLines({"*.json: cannot *the result is kept as " +
+                                  elsewhere.path().string() + "*"}));
   CHECK_THAT(outcome.out, Catch::Contains("cannot append a sample"));
   const json result = only_result(elsewhere.path());
   CHECK(result["status"]["state"] == "aborted");

@@ -18,6 +18,7 @@
 #include "harness/report/text/report_forms.hpp"
 #include "tests/support/sample_ablation.hpp"
 #include "tests/support/sample_result.hpp"
+#include "tests/support/text_lines.hpp"
 #include "tests/support/validated.hpp"
 
 using namespace harness;  // NOLINT(google-build-using-namespace)
@@ -122,13 +123,15 @@ TEST_CASE("hostile results leave the page's markup as it is", "[report]") {
 TEST_CASE("a page asks for nothing and allows only its own texts", "[report]") {
   const std::string html = render_html(make_page(collected({sample_result()})));
   CHECK_THAT(html, Catch::StartsWith("<!DOCTYPE html>"));
-  CHECK_THAT(html, Catch::Contains("default-src 'none'; script-src 'sha256-"));
+  CHECK(count_of(html, "default-src 'none'; script-src 'sha256-") == 1);
   CHECK(html.find("unsafe-inline") == std::string::npos);
   CHECK(html.find("{{") == std::string::npos);
-  CHECK_THAT(html, Catch::Contains("Chart.js v3"));
-  CHECK_THAT(html, Catch::Contains("Released under the MIT License"));
-  CHECK_THAT(html, Catch::Contains("Permission is hereby granted"));
-  CHECK_THAT(data_block(html), Catch::Contains("Result not verified by MLCommons Association."));
+  for (const char* part :
+       {"Chart.js v3", "Released under the MIT License", "Permission is hereby granted"}) {
+    CAPTURE(part);
+    CHECK(count_of(html, part) > 0);
+  }
+  CHECK(count_of(data_block(html), "Result not verified by MLCommons Association.") > 0);
   CHECK(count_of(html, " src=") == 0);
   CHECK(count_of(html, "<link") == 1);  // the empty icon
 }
@@ -189,9 +192,8 @@ TEST_CASE("a terminal gets a line for each result", "[report]") {
   collector.add("a.json", validated(run_number(1, 0.5, "aaaaaaa")), {});
   collector.add("ablation.json", validated(sample_ablation()), {});
   const std::string text = render_report(collector.finish());
-  CHECK_THAT(text, Catch::Contains("2026-01-01 12:00  null") &&
-                       Catch::Contains("time.step 500.00 ms (500.00 .. 500.00 ms)"));
-  CHECK_THAT(text, Catch::Contains("bbbbbbb") && Catch::Contains("target missed, mistrusted"));
+  CHECK_THAT(text, HasLines({"2026-01-01 12:00  null*time.step 500.00 ms (500.00 .. 500.00 ms)*"}));
+  CHECK_THAT(text, HasLines({"*bbbbbbb*target missed, mistrusted*"}));
   CHECK_THAT(text, Catch::Contains("nothing 5.00 [5.00, 5.00] x first"));
   CHECK_THAT(text, Catch::Contains("accuracy 0.75, met"));
   CHECK_THAT(text, Catch::EndsWith("Result not verified by MLCommons Association.\n"));
@@ -275,8 +277,8 @@ TEST_CASE("a history marks its change with the commit", "[report]") {
   CHECK(changed->tables[0].rows.size() == 20);
   REQUIRE(changed->paragraphs.size() == 1);
   CHECK_THAT(changed->paragraphs[0],
-             Catch::Contains("From 2026-01-11T12:00:00.000Z") && Catch::Contains("+10.0 %") &&
-                 Catch::Contains("(worse): commit aaaaaaa before, bbbbbbb after"));
+             HasLines({"*From 2026-01-11T12:00:00.000Z*+10.0 %*(worse): commit aaaaaaa before, "
+                       "bbbbbbb after*"}));
   REQUIRE(changed->plots[0].marks.size() == 1);
   CHECK(changed->plots[0].marks[0].at == 9.5);
   CHECK_THAT(changed->plots[0].marks[0].label, Catch::StartsWith("bbbbbbb"));

@@ -3,15 +3,17 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <sstream>
 
 #include "harness/kinds/ablation/ablation_json.hpp"
 #include "harness/kinds/ablation/summary.hpp"
 #include "harness/result/result_file.hpp"
 #include "harness/result/validate.hpp"
 #include "harness/stats/stats.hpp"
+#include "tests/support/files_of_runs.hpp"
 #include "tests/support/python_check.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/sample_ablation.hpp"
+#include "tests/support/text_lines.hpp"
 
 using namespace harness;  // NOLINT(google-build-using-namespace)
 using nlohmann::json;
@@ -44,7 +46,7 @@ TEST_CASE("ratios are of neighbours in time, whatever the machine does", "[ablat
   const Variant& first = ablation.variants[0];
   CHECK(center(first.to_first) == 1);
   CHECK_FALSE(first.to_previous.value);
-  CHECK_THAT(first.to_previous.reason, Catch::Contains("builds on no other"));
+  CHECK_THAT(first.to_previous.reason, Catch::EndsWith("builds on no other"));
 }
 
 TEST_CASE("each cluster counts as one ratio, however many rounds it has", "[ablation]") {
@@ -65,8 +67,8 @@ TEST_CASE("what was never in memory together is compared by way of the first", "
   CHECK(groups_of(sample_ablation()) == Groups{{0, 1, 2, 3}});
   CHECK(groups_of(ablation) == Groups{{0, 1}, {0, 2, 3}});
   const std::string text = render_summary(ablation);
-  CHECK_THAT(text, Catch::Contains("group 2 of 2, for want of memory: out-of-the-box, nothing, "));
-  CHECK_THAT(text, Catch::Contains("by way of\n  'out-of-the-box', and their medians are of"));
+  CHECK_THAT(text, HasLines({"group 2 of 2, for want of memory: out-of-the-box, nothing, *"}));
+  CHECK_THAT(text, HasLines({"*by way of", "  'out-of-the-box', and their medians are of*"}));
   CHECK_THAT(render_summary(sample_ablation()), !Catch::Contains("want of memory"));
   CHECK(ablation.variants[2].to_first.value->center == Approx(5));
   const Speedup& previous = ablation.variants[2].to_previous;
@@ -89,7 +91,7 @@ TEST_CASE("a peer has a ratio to the first variant and none to others", "[ablati
   const json written = to_json(ablation)["variants"][4];
   CHECK(written["settings"].is_null());
   CHECK(written["peer"]["files"][0]["file"] == "eager.py");
-  CHECK_THAT(render_summary(ablation), Catch::Contains("eager is a peer: eager 1.0"));
+  CHECK_THAT(render_summary(ablation), HasLines({"eager is a peer: eager 1.0*"}));
 }
 
 TEST_CASE("a peer whose times are doubtful shows no ratio, but why", "[ablation]") {
@@ -100,8 +102,8 @@ TEST_CASE("a peer whose times are doubtful shows no ratio, but why", "[ablation]
   CHECK(ablation_from_json(to_json(ablation)).variants[4].peer->doubt ==
         ablation.variants[4].peer->doubt);
   const std::string text = render_summary(ablation);
-  CHECK_THAT(text, Catch::Contains("1.000 s  doubtful"));
-  CHECK_THAT(text, Catch::Contains("doubtful: eager says 1 s, which takes 2 s"));
+  CHECK_THAT(text, HasLines({"eager *1.000 s  doubtful *"}));
+  CHECK_THAT(text, HasLines({"doubtful: eager " + ablation.variants[4].peer->doubt + "*"}));
 }
 
 TEST_CASE("intervals say how far they hold together", "[ablation]") {
@@ -140,7 +142,7 @@ TEST_CASE("without rounds, without a base or without time there is a reason", "[
     summarise(ablation, kSampleBases);
     CHECK(ablation.variants[1].to_first.value->center == Approx(2));
     CHECK_FALSE(ablation.variants[1].to_first.value->low);
-    CHECK_THAT(render_summary(ablation), Catch::Contains("2.00 [-, -]"));
+    CHECK_THAT(render_summary(ablation), HasLines({"pooled *2.00 [-, -]*"}));
     CHECK_THAT(render_summary(ablation), Catch::Contains("needs 6 clusters"));
   }
   SECTION("no reference under the same settings") {
@@ -157,7 +159,7 @@ TEST_CASE("without rounds, without a base or without time there is a reason", "[
     ablation.variants[1].turns[4].step_seconds = {0};
     summarise(ablation, kSampleBases);
     CHECK_THAT(ablation.variants[1].to_first.reason, Catch::Contains("too short"));
-    CHECK_THAT(ablation.variants[2].to_previous.reason, Catch::Contains("too short"));
+    CHECK(ablation.variants[2].to_previous.reason == ablation.variants[1].to_first.reason);
     CHECK(ablation.variants[2].to_first.value);
   }
 }
@@ -205,26 +207,20 @@ TEST_CASE("an ablation goes to a file and back without loss", "[ablation]") {
 TEST_CASE("an ablation is no run, and says so to who wants one", "[ablation]") {
   const TemporaryFolder folder;
   write_result_file(sample_ablation(), folder / "a.json");
-  CHECK_THROWS_WITH(read_result_file(folder / "a.json"), Catch::Contains("is no run"));
+  CHECK_THAT(refusal_of([&] { read_result_file(folder / "a.json"); }),
+             is_about((folder / "a.json").string(), {"harness run"}));
 }
 
 TEST_CASE("the summary shows each variant in one line of at most 100 columns", "[ablation]") {
   const std::string text = render_summary(sample_ablation());
   INFO(text);
-  CHECK_THAT(text,
-             Catch::Contains("nothing          250.00 ms  5.00 [5.00, 5.00] 2.50 [2.50, 2.50]"));
-  CHECK_THAT(text, Catch::Contains("out-of-the-box     1.250 s  - "));
+  CHECK_THAT(text, HasLines({"variant *", "out-of-the-box     1.250 s  - *", "pooled *",
+                             "nothing          250.00 ms  5.00 [5.00, 5.00] 2.50 [2.50, 2.50]*"}));
+  CHECK_THAT(text, HasLines({"phase median *backward *forward"}));
   CHECK_THAT(text, Catch::Contains("bf16-reference: on pooled"));
-  CHECK_THAT(text, Catch::Contains("left out elsewhere: made for no machine"));
-  CHECK_THAT(text, Catch::Contains("backward"));
+  CHECK_THAT(text, HasLines({"left out elsewhere: made for no machine*"}));
   CHECK_THAT(text, Catch::EndsWith("Result not verified by MLCommons Association.\n"));
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    const auto columns = std::count_if(line.begin(), line.end(), [](char c) {
-      return (static_cast<unsigned char>(c) & 0xC0) != 0x80;  // UTF-8: one a character
-    });
-    CHECK(columns <= 100);
-  }
+  CHECK(badly_set(text, 100).empty());
 }
 
 TEST_CASE("many phases are summed up by their middle and their ends", "[ablation]") {
@@ -242,5 +238,6 @@ TEST_CASE("many phases are summed up by their middle and their ends", "[ablation
   summarise(ablation, kSampleBases);
   // 2 seven times and 4 once: 2^(9/8).
   CHECK_THAT(render_summary(ablation),
-             Catch::Contains("geometric mean 2.18 of 8, least 2.00 (part0), most 4.00 (part7)"));
+             HasLines({"nothing         geometric mean 2.18 of 8, least 2.00 (part0), most 4.00 "
+                       "(part7)"}));
 }
