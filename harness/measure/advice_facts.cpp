@@ -114,6 +114,7 @@ AdviceFacts advice_facts(const Profile& profile, RunPlan& plan, const RunRequest
   if (!profile.tables.system) facts.fault_seconds = page_fault_seconds(plan.context.threads);
   facts.copy_bandwidth = copy_bandwidth_of(profile).value_or(0);
   for (Remedy& remedy : remedies_of(facts.possible)) {
+    if (facts.precision == "int8") break;  // they are priced in what our kernels do in fp32 or bf16
     OfferedRemedy offered{std::move(remedy), {}, {}};
     if (offered.remedy.replays) {
       const std::vector<ReplayTask> tasks = offered.remedy.replays(profile.tables);
@@ -133,7 +134,7 @@ AdviceFacts advice_facts(const Profile& profile, RunPlan& plan, const RunRequest
                     (int8.how.empty() ? "--precision int8 measures what it brings, and its quality"
                                       : int8.how));
   }
-  if (allows(facts, {"precision", "bf16"})) {
+  if (facts.precision != "int8" && allows(facts, {"precision", "bf16"})) {
     facts.projected_bf16 = projected_bf16(profile, plan, notes);
   }
   return facts;

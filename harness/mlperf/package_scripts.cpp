@@ -65,15 +65,19 @@ json measurements(const std::string& mark, const Result& result) {
   // A head is fitted to the data at hand, and lies in a file of its own.
   const bool has_head = result.loadgen && result.weights.size() > 1;
   const json precision = result.settings.effective.value("precision", json());
+  const bool int8 = precision == "int8";
   return {{"notice", mark},
           {"workload", result.rules.workload},
           {"rules_sha256", result.rules.sha256},
           {"starting_weights_filename", weights},
           {"weight_data_types", precision},
-          {"input_data_types", precision},
+          {"input_data_types", int8 ? json("fp32") : precision},
           {"retraining", has_head ? "of the head" : "no"},
           {"weight_transformations",
-           result.loadgen ? "norms folded into convolutions, packed by custom kernels" : "none"},
+           int8 ? "norms folded into convolutions; quantised after training: int8 by output "
+                  "channel, activations by their range on the samples that the rules list"
+           : result.loadgen ? "norms folded into convolutions, packed by custom kernels"
+                            : "none"},
           {"settings", settings},
           {"kernels", result.kernels},
           {"hyperparameters", result.hyperparameters}};

@@ -138,6 +138,13 @@ std::int64_t whole_turns(std::int64_t least, std::size_t sides) {
   return std::min(kMostRounds, (least + n - 1) / n * n);
 }
 
+/// Why int8 is not measured where nobody named it; empty where it is.
+std::string int8_misfit(const Rules& rules, const RunRequest& common, bool named) {
+  if (rules.calibration.empty()) return "the rules list no samples to calibrate int8 by";
+  const bool own_data = !common.settings.value("data", nlohmann::json()).is_null();
+  return own_data && !named ? "int8 is calibrated on training samples of the default data" : "";
+}
+
 }  // namespace
 
 VariantSettings variant_settings_of(const RunPlan& plan) {
@@ -187,6 +194,8 @@ AblationPlan make_ablation_plan(const AblationRequest& request, const std::files
     if (missing.empty() && rules.model && precision != variant.settings.chosen.end()) {
       missing = precision_misfit(*rules.model, precision->second);
     }
+    const bool int8 = precision != variant.settings.chosen.end() && precision->second == "int8";
+    if (missing.empty() && int8) missing = int8_misfit(rules, common, named);
     if (!missing.empty() && named) throw Error("--variants '" + variant.name + "'", missing);
     if (!missing.empty()) {
       plan.left_out.push_back({variant.name, missing});

@@ -47,6 +47,7 @@ SetUpChoices set_up_choices(const RunPlan& plan) {
       for (const std::string& precision : offered->second) {
         const auto& model = plan.context.model;
         if (model && !precision_misfit(*model, precision).empty()) continue;
+        if (precision == "int8" && plan.rules.calibration.empty()) continue;
         add_once(choices.precisions, precision);
       }
     }

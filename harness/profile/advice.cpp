@@ -193,7 +193,8 @@ class Adviser {
   }
 
   void precision() {
-    if (!possible("precision", "bf16")) return;
+    // From int8 to bf16 nothing is replayed: the primitives are other ones.
+    if (facts_.precision == "int8" || !possible("precision", "bf16")) return;
     Advice advice{"precision",
                   fmt::format("{} arithmetic throughout", facts_.precision),
                   "replays of all primitives in bf16",

@@ -50,11 +50,17 @@ std::optional<Floors> floors_of(const std::vector<ReplayTask>& tasks,
   if (!fp32) return std::nullopt;
   // What a machine multiplies faster as fp32 it may widen first.
   const double bf16 = std::max(best_of(peaks, "fma.bf16").value_or(0), *fp32);
+  const double int8 = std::max(best_of(peaks, "fma.int8").value_or(0), *fp32);
   Floors floors{.rate = *fp32};
   for (const ReplayTask& task : tasks) {
     const double work = flops(task.primitive).value_or(0) * task.calls;
     if (work <= 0) continue;
     const bool narrow = is_of_type(task.primitive, "bf16");
+    if (is_of_type(task.primitive, "u8")) {  // no kernel filters minimally in eight bits
+      floors.direct += work / int8;
+      floors.minimal += work / int8;
+      continue;
+    }
     const double direct = work / (narrow ? bf16 : *fp32);
     floors.direct += direct;
     // Transformed operands are float32 in either precision.

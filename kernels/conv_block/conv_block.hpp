@@ -35,7 +35,7 @@ struct ConvBlockArguments {
   bool relu = false;
   double ceiling = kNoCeiling;           ///< of the ReLU: 6 for ReLU6
   std::optional<at::Tensor> residual{};  ///< (N, O, H', W'), added before the ReLU
-  /// Where it computes in int8, the output is kQUInt8, for another block; else it says nothing.
+  /// Where it computes in int8, the output is kQUInt8, for another block; else it has no effect.
   bool narrow_output = false;
 };
 

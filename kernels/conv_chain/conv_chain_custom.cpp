@@ -1,5 +1,5 @@
 // `conv-chain` as one parallel region over own kernels (chain.hpp). For layers that these kernels
-// cannot compute, in float32 or in bf16, conv-block=custom one after another.
+// cannot compute, in float32 or in bf16, and in int8, conv-block=custom one after another.
 #include <ATen/ATen.h>
 #include <ATen/autocast_mode.h>
 #include <ATen/core/grad_mode.h>

@@ -39,16 +39,20 @@ at::Tensor over_outputs(const at::Tensor& scales, const at::Tensor& like) {
   return scales.view(shape);
 }
 
-/// (O): the largest sum of two neighbours of one sign along the second extent, which are multiplied
-/// by neighbouring channels.
+/// (O): the largest sum of two neighbours of one sign, in the order in which they are multiplied:
+/// channel by channel of a position. Of an even number of channels the first and second of two are
+/// neighbours; of an odd one they may be any, across positions too.
 at::Tensor largest_pairs(const at::Tensor& values) {
-  at::Tensor all = values.reshape({values.size(0), values.size(1), -1});
-  if (all.size(1) % 2 != 0) {
-    all = at::cat({all, at::zeros({all.size(0), 1, all.size(2)})}, 1);
-  }
-  const at::Tensor pairs = all.reshape({all.size(0), all.size(1) / 2, 2, all.size(2)});
-  const at::Tensor sums = at::maximum(pairs.clamp_min(0).sum(2), pairs.clamp_max(0).sum(2).neg());
-  return sums.amax({1, 2});
+  const at::Tensor last = values.dim() == 4 ? values.permute({0, 2, 3, 1}) : values;
+  const at::Tensor row = last.reshape({values.size(0), -1});
+  const std::int64_t count = row.size(1);
+  const std::int64_t step = values.size(1) % 2 == 0 ? 2 : 1;
+  if (count < 2) return row.abs().amax(1);
+  const at::Tensor first = row.slice(1, 0, count - 1, step);
+  const at::Tensor second = row.slice(1, 1, count, step);
+  const at::Tensor sums = at::maximum(first.clamp_min(0) + second.clamp_min(0),
+                                      (first.clamp_max(0) + second.clamp_max(0)).neg());
+  return sums.amax(1);
 }
 
 /// The weights that int8 multiplies by, as float32.
@@ -64,6 +68,7 @@ Int8Weights int8_weights(const ConvolutionWeights& weights) {
   result.scales = prepared_weights(weights, {.own = WeightForm::Own::kInt8Scales}, [&] {
     const at::Tensor values = scaled(weights);
     at::Tensor scales = values.reshape({values.size(0), -1}).abs().amax(1) / kLargestWeight;
+    // Depthwise kernels multiply one channel, and widen what they multiply.
     if (!adds_in_32_bits() && values.size(1) > 1) {
       // Each of two may be rounded up by half a step.
       constexpr double kBeforeRounding = kLargestPair - 0.6;

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "kernels/convolution/convolution.hpp"
@@ -18,8 +19,8 @@
 namespace harness::kernels {
 
 /// The kernel of that problem for these parameters, made at its first use: a `Kernel` has a
-/// constructor of these three and says its problem(). Of one parameter the last hundred stay (texts
-/// differ in length), until its values change.
+/// constructor of these three and says its problem(). Of one parameter the hundred that were made
+/// last stay (texts differ in length), until its values change.
 template <class Kernel>
 class KeptKernels {
  public:
@@ -42,8 +43,7 @@ class KeptKernels {
     constexpr std::size_t kMost = 100;
     auto kernel = std::make_shared<const Kernel>(problem, weights, bias);
     if (made.kernels.size() < kMost) return made.kernels.emplace_back(std::move(kernel));
-    made.oldest = (made.oldest + 1) % kMost;
-    return made.kernels[made.oldest] = std::move(kernel);
+    return made.kernels[std::exchange(made.oldest, (made.oldest + 1) % kMost)] = std::move(kernel);
   }
 
  private:

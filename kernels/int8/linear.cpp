@@ -1,11 +1,13 @@
 // Linear layers in int8 by oneDNN's product of matrices.
 #include <ATen/ATen.h>
 
+#include <cstring>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "kernels/check.hpp"
 #include "kernels/convolution/engine.hpp"
 #include "kernels/convolution/tensor_state.hpp"
 #include "kernels/int8/int8.hpp"
@@ -28,6 +30,23 @@ struct Problem {
   int threads = 1;
   bool operator==(const Problem&) const = default;
 };
+
+/// A primitive is made for a number of rows, and texts differ in length: a few rows more, which
+/// nobody reads, spare making one for each length there is.
+int64_t made_for(int64_t rows) {
+  const int64_t step = rows <= 64 ? 8 : 32;
+  return (rows + step - 1) / step * step;
+}
+
+/// `rows` in the memory of as many as made_for() says; the others hold whatever was there.
+at::Tensor with_room(const at::Tensor& rows) {
+  const int64_t count = made_for(rows.size(0));
+  if (count == rows.size(0)) return rows;
+  const auto bytes = static_cast<int64_t>(rows.nbytes());
+  at::Tensor memory = at::empty({bytes / rows.size(0) * count}, at::kByte);
+  std::memcpy(memory.mutable_data_ptr(), rows.const_data_ptr(), rows.nbytes());
+  return memory;
+}
 
 dnnl::matmul::primitive_desc describe(const Problem& p) {
   dnnl::primitive_attr attributes = scratchpad_attributes();
@@ -69,7 +88,7 @@ class Int8Product {
 
   const Problem& problem() const { return problem_; }
 
-  /// `rows` as the problem has; a residual of as many.
+  /// Memory of as many rows as the problem has, and as many of a residual.
   at::Tensor run(const at::Tensor& rows, const at::Tensor& residual) const {
     const std::vector<int64_t> sizes{problem_.rows, problem_.columns};
     at::Tensor output = problem_.output
@@ -104,18 +123,30 @@ class Int8Product {
 at::Tensor int8_linear(const Int8Linear& arguments, const LayerRanges& ranges) {
   const at::Tensor input =
       quantised(arguments.input.contiguous(), affine_of(ranges.input)).contiguous();
-  Problem problem{.rows = input.size(0),
+  const int64_t columns = arguments.weight.size(0);
+  require(input.dim() == 2 && input.size(0) > 0 && arguments.weight.dim() == 2 &&
+              input.size(1) == arguments.weight.size(1) &&
+              arguments.bias.sizes() == at::IntArrayRef{columns},
+          "int8: a linear layer takes rows of as many values as its weights have columns");
+  require(!arguments.residual ||
+              (!arguments.narrow_output && arguments.residual->scalar_type() == at::kFloat &&
+               arguments.residual->sizes() == at::IntArrayRef{input.size(0), columns}),
+          "int8: the residual of a linear layer is float32, in the output's shape");
+  Problem problem{.rows = made_for(input.size(0)),
                   .depth = arguments.weight.size(1),
-                  .columns = arguments.weight.size(0),
+                  .columns = columns,
                   .gelu = arguments.gelu,
                   .residual = arguments.residual.has_value(),
                   .input = affine_of(input),
                   .threads = threads()};
   if (arguments.narrow_output) problem.output = affine_of(ranges.output);
-  const at::Tensor residual = arguments.residual ? arguments.residual->contiguous() : at::Tensor();
+  at::Tensor residual;
+  if (arguments.residual) residual = with_room(arguments.residual->contiguous());
   // Never destroyed, as what is kept in prepared_weights.cpp.
   static auto* const kept = new KeptKernels<Int8Product>();
-  return kept->find(problem, {arguments.weight, {}}, arguments.bias)->run(input, residual);
+  return kept->find(problem, {arguments.weight, {}}, arguments.bias)
+      ->run(with_room(input), residual)
+      .narrow(0, 0, input.size(0));
 }
 
 }  // namespace harness::kernels

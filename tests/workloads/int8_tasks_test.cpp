@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/base/json_reader.hpp"
+#include "tests/support/files_of_runs.hpp"
 #include "tests/support/profile_of_null.hpp"
 #include "tests/support/task_runs.hpp"
 
@@ -51,23 +52,47 @@ TEST_CASE("int8 reaches each task's target, and is no fp32 in disguise", "[int8]
   CHECK(run_harness({"validate", file.string()}).code == 0);
 }
 
+TEST_CASE("what is timed is int8, under steps and by LoadGen", "[int8][long]") {
+  const TemporaryFolder folder;
+  const auto answer = [&](const std::string& precision) {
+    const fs::path out = folder / precision;
+    REQUIRE(run_task("embed", out, {"--precision", precision}).code == 0);
+    const json result = read_json(only_file(out, ".json"));
+    for (const json& metric : result.at("metrics")) {
+      if (metric.at("tag") == "loss.answer") return metric.at("/samples/0/value"_json_pointer);
+    }
+    return json();
+  };
+  const json wide = answer("fp32");
+  REQUIRE(wide.is_number());
+  CHECK(answer("int8") != wide);
+  const json by_steps = read_json(only_file(folder / "int8", ".json")).at("quality").at("value");
+
+  const fs::path out = folder / "loadgen";
+  const Outcome outcome =
+      run_harness({"run", "--workload", "embed", "--scenario", "single-stream", "--tier", "quick",
+                   "--precision", "int8", "--threads", "1", "--out", out.string()});
+  INFO(outcome.err);
+  REQUIRE(outcome.code == 0);
+  const json result = read_json(only_file(out, ".json"));
+  CHECK(result.at("/quality/value"_json_pointer).get<double>() ==
+        Approx(by_steps.get<double>()).epsilon(1e-6));
+}
+
 TEST_CASE("int8 without samples to calibrate by is refused in a line", "[int8]") {
   const TemporaryFolder folder;
   const auto refused = [&](const std::vector<std::string>& more) {
-    const Outcome outcome = run_task("sentiment", folder / "out", more);
-    INFO(outcome.err);
-    CHECK(outcome.code == 1);
+    const ErrorParts parts = refusal_in(run_task("sentiment", folder / "out", more));
     fs::remove_all(folder / "out");
-    return outcome.err;
+    return parts;
   };
   const std::string beyond = rules_with(folder.path(), "sentiment", {0, 5035}).string();
-  CHECK_THAT(refused({"--precision", "int8", "--rules", beyond}),
-             Catch::Contains("calibration sample 5035 of the rules"));
+  CHECK(refused({"--precision", "int8", "--rules", beyond}).about ==
+        "calibration sample 5035 of the rules");
   const std::string none = rules_with(folder.path(), "sentiment", nullptr).string();
-  CHECK_THAT(refused({"--precision", "int8", "--rules", none}),
-             Catch::Contains("--precision int8"));
+  CHECK(refused({"--precision", "int8", "--rules", none}).about == "--precision int8");
   for (const json& wrong : {json::array(), json{-1}, json{1, 1}, json{0.5}, json{"first"}}) {
     const std::string file = rules_with(folder.path(), "sentiment", wrong).string();
-    CHECK_THAT(refused({"--rules", file}), Catch::Contains("/calibration/samples"));
+    CHECK(refused({"--rules", file}).place().starts_with("/calibration/samples"));
   }
 }

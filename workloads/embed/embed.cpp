@@ -33,9 +33,12 @@ class Embed : public TextInference {
     const auto documents = find_asset(kDocuments, context.home);
     const auto similarities = find_asset(kSimilarities, context.home);
     lee_ = read_lee_documents(documents, similarities);
+    std::string calibrated_by;
     if (context.precision == "int8") {
       // Lee's documents have no others to train on.
-      snippets_ = read_movie_snippets(find_asset(kCalibrationTexts, context.home)).fitted;
+      const auto file = find_asset(kCalibrationTexts, context.home);
+      snippets_ = read_movie_snippets(file).fitted;
+      calibrated_by = sha256_of_file(file);
     }
     DataReport report;
     report.dataset = Artifact{"lee-documents",
@@ -43,6 +46,9 @@ class Embed : public TextInference {
                               sha256_of_file(documents),
                               {{"documents", std::to_string(lee_.texts.size())},
                                {"similarities_sha256", sha256_of_file(similarities)}}};
+    if (!calibrated_by.empty()) {
+      report.dataset->details["calibration_texts_sha256"] = calibrated_by;
+    }
     report.eval_samples = static_cast<std::int64_t>(lee_.texts.size());
     return report;
   }

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <numeric>
+#include <stdexcept>
 #include <utility>
 
 #include "harness/base/error.hpp"
+#include "harness/base/hash.hpp"
 #include "kernels/runtime/autocast.hpp"
 #include "workloads/data/random.hpp"
 
@@ -53,7 +55,12 @@ void Inference::calibrate() {
     }
     context().interrupted();
     context().progress("calibrating int8", static_cast<std::int64_t>(i), std::ssize(listed));
-    run_training_sample(listed[i]);
+    try {
+      run_training_sample(listed[i]);
+    } catch (const std::invalid_argument& error) {
+      throw Error("calibration sample " + std::to_string(listed[i]), error.what(),
+                  "look at what the model gives in fp32");
+    }
   }
   ranges_ = std::move(ranges);
 }
@@ -61,6 +68,7 @@ void Inference::calibrate() {
 std::map<std::string, std::string> Inference::arithmetic() const {
   if (!ranges_) return {};
   return {{"int8_calibration_samples", std::to_string(context().calibration.size())},
+          {"int8_ranges_sha256", sha256_hex(ranges_->text())},
           {"int8_sums", kernels::adds_in_32_bits() ? "32 bits" : "pairs in 16 bits"}};
 }
 

@@ -35,7 +35,7 @@ class Inference : public TorchWorkload, public Steps, public Answers {
   virtual bool judges_answers() const { return true; }
   /// Model and samples in memory.
   virtual void build_model() = 0;
-  /// What int8 is calibrated by; tasks that offer it have them.
+  /// How many there are for int8 to be calibrated by; 0: none.
   virtual std::int64_t training_samples() const { return 0; }
   /// Runs the model on that sample of the training set.
   virtual void run_training_sample(std::int64_t /*sample*/) {}

@@ -22,6 +22,7 @@ bool fits(double value) { return value > 1e-6 && value < 1e30; }
 /// By what its tensors are, the tag of the peak that bounds it: "fma.fp32".
 std::string peak_tag(const std::string& type) {
   if (type == "f64") return "fma.fp64";
+  if (type == "u8" || type == "s8" || type == "int8") return "fma.int8";
   return type == "bf16" ? "fma.bf16" : "fma.fp32";
 }
 
