@@ -233,7 +233,12 @@ GateReport run_commands(const Options& options, const GateRules& rules, fs::path
   hooks.say = [&](const std::string& line) { screen.say(line); };
   std::vector<std::string> notes;
   if (!campaign.resumed) {
-    if (auto refused = ask_sides(campaign, asked_measuring(options), hooks)) return *refused;
+    try {
+      if (auto refused = ask_sides(campaign, asked_measuring(options), hooks)) return *refused;
+    } catch (const Interrupted&) {
+      throw Error("gate", "interrupted while the commands were asked what they are",
+                  "nothing was measured: begin again, in another folder", ExitCode::kAborted);
+    }
     if (!options.flag("whole")) campaign.tasks = tasks_in_steps(campaign, notes);
   }
   try {

@@ -94,7 +94,7 @@ std::optional<GateReport> ask_sides(CampaignOptions& campaign, Measuring how,
   const Asker asker(campaign, how);
   const auto ask = [&](const char* name, AskedCommand& command) {
     AskedSide side{name, asker.ask(name, command.text)};
-    side.older = !side.answer.failure.empty() && asker.is_older(name);
+    side.older = asker.is_older(name);
     command = side.answer.command;
     if (!side.older) refuse_failed(asker, side);
     return side;
@@ -111,7 +111,11 @@ std::optional<GateReport> ask_sides(CampaignOptions& campaign, Measuring how,
   }
   // It costs nobody a verdict: one that tells nothing is left out where that matters.
   if (!campaign.anchor.text.empty()) {
-    campaign.anchor = asker.ask(kAnchorName, campaign.anchor.text).command;
+    try {
+      campaign.anchor = asker.ask(kAnchorName, campaign.anchor.text).command;
+    } catch (const Error& error) {
+      hooks.say(fmt::format("the anchor cannot be asked what it is: {}", error.what()));
+    }
   }
   return std::nullopt;
 }

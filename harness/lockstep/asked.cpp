@@ -88,9 +88,10 @@ std::vector<HarnessCall> told_in(const fs::path& file) {
     const json told = parse_json(line, file.string());
     try {
       calls.push_back({told.at("command"), told.at("arguments")});
-    } catch (const json::exception&) {
-      throw Error(printable(file.string()), "does not say what was started");
+      if (can_be_asked(calls.back().command)) continue;
+    } catch (const json::exception&) {  // said below
     }
+    throw Error(printable(file.string()), "does not say what was started");
   }
   return calls;
 }
@@ -100,10 +101,11 @@ Asking answer(const std::string& text, const std::vector<HarnessCall>& told,
               const std::string& failure) {
   if (told.empty()) return {{text, std::nullopt}, failure};
   const auto refuse = [&](const std::string& why) {
-    throw Error("command '" + printable(text, 80) + "'", why,
-                fmt::format("one that starts one harness run or suite, and ends with it; 'env -u "
-                            "{} COMMAND' is timed as any other command",
-                            kTell));
+    throw Error(
+        "command '" + printable(text, 80) + "'", why,
+        fmt::format("one that starts one harness run or suite, and ends with it; 'unset {}; "
+                    "COMMAND' is timed as any other command",
+                    kTell));
   };
   if (told.size() > 1) {
     std::vector<std::string> names;
@@ -164,7 +166,9 @@ Asking ask_command(const std::string& text, const fs::path& files, const Variabl
   const ShellRun run = run_shell_command(text, asking(files, more), log, limit_seconds);
   if (interrupt_requested()) throw Interrupted();
   std::string failure;
-  if (run.timed_out) {
+  if (!run.log_trouble.empty()) {
+    failure = fmt::format("what it says cannot be kept: {}", run.log_trouble);
+  } else if (run.timed_out) {
     failure = "the command was ended after " + format_time_left(limit_seconds);
   } else if (run.exit_code != 0) {
     failure = fmt::format("the command ended with exit code {}: {}", run.exit_code, last_line(log));
@@ -184,8 +188,12 @@ Asking ask_side(const std::string& text, const fs::path& files, const Variables&
   }
   const std::vector<HarnessCall> told = told_in(files.string() + ".jsonl");
   if (!told.empty()) {  // what is asked says nothing on its standard output, and ends
-    const bool ended_well = !greeted && side.finish() == 0;
-    failure = greeted ? "it speaks the protocol by itself" : ended_well ? "" : failure;
+    try {
+      const bool ended_well = !greeted && side.finish() == 0;
+      failure = greeted ? "it speaks the protocol by itself" : ended_well ? "" : failure;
+    } catch (const SideFailure& why) {
+      failure = why.what();
+    }
   }
   return answer(text, told, failure);
 }

@@ -93,7 +93,7 @@ std::string last_line(const std::filesystem::path& log) {
     if (!trim(line).empty()) last = trim(line);
     if (line.starts_with("harness: ")) of_ours = trim(line);
   }
-  if (last.empty()) return "it printed nothing";
+  if (last.empty()) return kPrintedNothing;
   return printable(of_ours.empty() ? last : of_ours);
 }
 

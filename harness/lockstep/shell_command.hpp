@@ -42,6 +42,9 @@ std::unique_ptr<KeptProcess> start_shell_command(
 /// one.
 std::pair<std::string, std::string> environment_padding();
 
+/// What last_line() says of a log without one.
+inline constexpr const char* kPrintedNothing = "it printed nothing";
+
 /// The last line with any text in it, at most 200 bytes, safe to print; for messages.
 std::string last_line(const std::filesystem::path& log);
 

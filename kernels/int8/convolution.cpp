@@ -183,6 +183,8 @@ ConvolutionShape shape_of(const ConvBlockArguments& arguments) {
   require(input.dim() == 4 && weight.dim() == 4 && arguments.groups > 0 &&
               input.size(1) == weight.size(1) * arguments.groups && input.numel() > 0,
           "conv-block needs an input (N, C, H, W) and weights (O, C/groups, k, k)");
+  double ceiling = kNoCeiling;
+  if (arguments.relu) ceiling = arguments.ceiling;
   const ConvolutionShape shape{.batch = input.size(0),
                                .in_channels = input.size(1),
                                .in_height = input.size(2),
@@ -196,7 +198,7 @@ ConvolutionShape shape_of(const ConvBlockArguments& arguments) {
                                .type = at::kByte,
                                .bias = true,
                                .relu = arguments.relu,
-                               .ceiling = arguments.relu ? arguments.ceiling : kNoCeiling,
+                               .ceiling = ceiling,
                                .residual = arguments.residual.has_value(),
                                .threads = threads()};
   const int64_t channels = shape.out_channels;

@@ -283,7 +283,7 @@ TEST_CASE("a command that is refused leaves no empty folder", "[output][cli]") {
   refused({"ablate", "--workload", "null", "--set", "fail-prepare=yes", "--out", "new"});
   refused({"profile", "--workload", "null", "--batch-size", huge});
   refused({"profile", "--workload", "null", "--set", "recordable=no"});
-  refused({"gate", "--ab-base", "harness run --workload null", "--ab-cand", "true"});
+  refused({"gate", "--ab-base", "true", "--ab-cand", "true", "--pairs", "1"});
 
   const TemporaryFolder recorded;
   REQUIRE(run_harness(

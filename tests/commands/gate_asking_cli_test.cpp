@@ -74,7 +74,8 @@ TEST_CASE("a run within a script, a shell or a pipe is judged by its results",
   }
   SECTION("whole, where somebody reads it before us") {
     const std::string log = (folder / "log").string();
-    for (const std::string& elsewhere : {" | tee " + log, " >" + log, std::string(" 2>&1 | cat")}) {
+    for (const std::string& elsewhere :
+         {" | tee " + log, " >" + log, std::string(" 2>&1 | cat"), " >" + log + " 2>&1"}) {
       CAPTURE(elsewhere);
       const TemporaryFolder piped;
       const Outcome outcome = gate(piped, within, null_side("") + elsewhere, kFew);

@@ -150,7 +150,7 @@ TEST_CASE("forged runs are refused, each at the field that does not fit", "[forg
           {"a p90 of too few samples",
            [](json& d) { metric_of(d, "time.step")["summary"]["p90"] = 0.01; },
            "/metrics/{time.step}/summary/p90"},
-          {"a peak twice", [](json& d) { d["peaks"].push_back(d["peaks"][0]); }, "/peaks/4/tag"},
+          {"a peak twice", [](json& d) { d["peaks"].push_back(d["peaks"][0]); }, "/peaks/5/tag"},
           {"a peak in another unit", [](json& d) { d["peaks"][0]["unit"] = "B/s"; },
            "/peaks/0/unit"},
           {"a peak of bursts that do not agree",

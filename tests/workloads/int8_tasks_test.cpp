@@ -27,7 +27,7 @@ fs::path rules_with(const fs::path& folder, const std::string& task, const json&
   } else {
     rules["calibration"]["samples"] = samples;
   }
-  const fs::path file = folder / (task + ".json");
+  fs::path file = folder / (task + ".json");
   std::ofstream(file) << rules;
   return file;
 }
@@ -82,7 +82,7 @@ TEST_CASE("what is timed is int8, under steps and by LoadGen", "[int8][long]") {
 TEST_CASE("int8 without samples to calibrate by is refused in a line", "[int8]") {
   const TemporaryFolder folder;
   const auto refused = [&](const std::vector<std::string>& more) {
-    const ErrorParts parts = refusal_in(run_task("sentiment", folder / "out", more));
+    ErrorParts parts = refusal_in(run_task("sentiment", folder / "out", more));
     fs::remove_all(folder / "out");
     return parts;
   };
