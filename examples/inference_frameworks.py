@@ -103,7 +103,7 @@ def quantised(path, task, options):
 
     logging.disable(logging.WARNING)
     ready, narrow = path.with_name("ready.onnx"), path.with_name("int8.onnx")
-    quant_pre_process(str(path), str(ready), skip_symbolic_shape=task.dynamic_axes is None)
+    quant_pre_process(str(path), str(ready), skip_symbolic_shape=True)
     # Without VNNI two products of eight bits can overflow where they are added.
     flags = Path("/proc/cpuinfo").read_text()
     quantization.quantize_static(

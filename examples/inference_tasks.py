@@ -83,7 +83,8 @@ class Classify(Pictures):
 
     metric = "top-1"
     # PyTorch's autocast itself is 0.085 off: eager modules round behind each convolution and again behind each norm.
-    tolerances = {"fp32": 1e-4, "bf16": 0.15, "int8": 0.3}
+    # ONNX Runtime in int8 with seven bits of weights: 0.40.
+    tolerances = {"fp32": 1e-4, "bf16": 0.15, "int8": 0.6}
 
     def __init__(self):
         weights = asset("mobilenet_v2-b0353104.pth")
@@ -186,7 +187,7 @@ class Language(Task):
     input_names = ["tokens", "there"]
     dynamic_axes = {"tokens": {1: "length"}, "there": {1: "length"}}
     head = None
-    tolerances = {"fp32": 1e-4, "bf16": 0.05, "int8": 0.3}
+    tolerances = {"fp32": 1e-4, "bf16": 0.05, "int8": 0.6}
 
     def __init__(self):
         asset("all-minilm-l6-v2.safetensors")
