@@ -4,6 +4,7 @@ their answers. Settings are those that the framework's own guides recommend for 
 import contextlib
 import logging
 import math
+import os
 import tempfile
 import warnings
 from pathlib import Path
@@ -103,6 +104,8 @@ def quantised(path, task, options):
 
     logging.disable(logging.WARNING)
     ready, narrow = path.with_name("ready.onnx"), path.with_name("int8.onnx")
+    here = Path.cwd()
+    os.chdir(path.parent)  # it leaves files of its own where one stands
     quant_pre_process(str(path), str(ready), skip_symbolic_shape=True)
     # Without VNNI two products of eight bits can overflow where they are added.
     flags = Path("/proc/cpuinfo").read_text()
@@ -110,6 +113,7 @@ def quantised(path, task, options):
         ready, narrow, Reader(), quant_format=quantization.QuantFormat.QDQ, per_channel=True,
         reduce_range="vnni" not in flags, activation_type=quantization.QuantType.QUInt8,
         weight_type=quantization.QuantType.QInt8, calibrate_method=quantization.CalibrationMethod.MinMax)
+    os.chdir(here)
     logging.disable(logging.NOTSET)
     return narrow
 
