@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "kernels/check.hpp"
+#include "kernels/conv_block/shape.hpp"
 #include "kernels/convolution/engine.hpp"
 #include "kernels/convolution/folded_norm.hpp"
 #include "kernels/convolution/tensor_state.hpp"
 #include "kernels/int8/int8.hpp"
 #include "kernels/int8/kept.hpp"
 #include "kernels/runtime/profiler.hpp"
-#include "kernels/runtime/threads.hpp"
 
 namespace harness::kernels {
 namespace {
@@ -177,43 +177,6 @@ class Int8Convolution {
   at::Tensor weights_{}, scales_{}, bias_{};
 };
 
-ConvolutionShape shape_of(const ConvBlockArguments& arguments) {
-  const at::Tensor& input = arguments.input;
-  const at::Tensor& weight = arguments.weight;
-  require(input.dim() == 4 && weight.dim() == 4 && arguments.groups > 0 &&
-              input.size(1) == weight.size(1) * arguments.groups && input.numel() > 0,
-          "conv-block needs an input (N, C, H, W) and weights (O, C/groups, k, k)");
-  double ceiling = kNoCeiling;
-  if (arguments.relu) ceiling = arguments.ceiling;
-  const ConvolutionShape shape{.batch = input.size(0),
-                               .in_channels = input.size(1),
-                               .in_height = input.size(2),
-                               .in_width = input.size(3),
-                               .out_channels = weight.size(0),
-                               .kernel_height = weight.size(2),
-                               .kernel_width = weight.size(3),
-                               .stride = arguments.stride,
-                               .padding = arguments.padding,
-                               .groups = arguments.groups,
-                               .type = at::kByte,
-                               .bias = true,
-                               .relu = arguments.relu,
-                               .ceiling = ceiling,
-                               .residual = arguments.residual.has_value(),
-                               .threads = threads()};
-  const int64_t channels = shape.out_channels;
-  require(channels % shape.groups == 0 && shape.stride > 0 && shape.padding >= 0 &&
-              shape.out_height() > 0 && shape.out_width() > 0,
-          "conv-block: groups, stride and padding leave no output");
-  require(!arguments.bias || arguments.bias->sizes() == at::IntArrayRef{channels},
-          "conv-block: the bias has one value an output channel");
-  require(!arguments.residual ||
-              arguments.residual->sizes() ==
-                  at::IntArrayRef{shape.batch, channels, shape.out_height(), shape.out_width()},
-          "conv-block: the residual has the output's shape");
-  return shape;
-}
-
 }  // namespace
 
 at::Tensor int8_conv_block(const ConvBlockArguments& arguments, const LayerRanges& ranges) {
@@ -226,8 +189,10 @@ at::Tensor int8_conv_block(const ConvBlockArguments& arguments, const LayerRange
   const auto last = [](const at::Tensor& t) {
     return t.contiguous(at::MemoryFormat::ChannelsLast);
   };
+  const ConvolutionShape shape = shape_of(arguments, at::kByte);
+  require(arguments.input.numel() > 0, "conv-block: int8 takes at least one map");
   const at::Tensor input = quantised(last(arguments.input), affine_of(ranges.input));
-  Problem problem{.shape = shape_of(arguments), .input = affine_of(input)};
+  Problem problem{.shape = shape, .input = affine_of(input)};
   if (arguments.narrow_output) problem.output = affine_of(ranges.output);
   at::Tensor residual;
   if (arguments.residual) {

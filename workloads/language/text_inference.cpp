@@ -5,7 +5,6 @@
 #include "harness/base/hash.hpp"
 #include "kernels/runtime/allocator.hpp"
 #include "workloads/inference/assets.hpp"
-#include "workloads/language/word_pieces.hpp"
 #include "workloads/torch/operator_infos.hpp"
 
 namespace harness::workloads {
@@ -35,22 +34,19 @@ void TextInference::build_model() {
   model_.emplace(find_asset(kWeights, context().home), implementation);
   const std::filesystem::path vocabulary = find_asset(kVocabulary, context().home);
   vocabulary_ = {kVocabulary, vocabulary.string(), sha256_of_file(vocabulary), {}};
-  const WordPieces pieces(vocabulary);
+  pieces_.emplace(vocabulary);
   tokens_.clear();
-  for (const std::string& text : texts()) tokens_.push_back(pieces(text, kMostTokens));
-  training_tokens_.clear();
-  if (context().precision == "int8") {
-    for (const std::string& text : training_texts()) {
-      training_tokens_.push_back(pieces(text, kMostTokens));
-    }
-  }
+  for (const std::string& text : texts()) tokens_.push_back((*pieces_)(text, kMostTokens));
+  if (context().precision == "int8") training_texts_ = training_texts();
   build_head();
 }
 
-std::int64_t TextInference::training_samples() const { return std::ssize(training_tokens_); }
+std::int64_t TextInference::training_samples() const { return std::ssize(training_texts_); }
 
 void TextInference::run_training_sample(std::int64_t sample) {
-  model_->embeddings({&training_tokens_.at(static_cast<std::size_t>(sample))});
+  const std::vector<std::int64_t> tokens =
+      (*pieces_)(training_texts_.at(static_cast<std::size_t>(sample)), kMostTokens);
+  model_->embeddings({&tokens});
 }
 
 WorkloadFacts TextInference::facts_of_model() const {

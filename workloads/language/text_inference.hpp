@@ -10,6 +10,7 @@
 
 #include "workloads/inference/inference.hpp"
 #include "workloads/language/minilm.hpp"
+#include "workloads/language/word_pieces.hpp"
 
 namespace harness::workloads {
 
@@ -45,7 +46,8 @@ class TextInference : public Inference {
   std::optional<MiniLM> model_;
   Artifact vocabulary_{};
   std::vector<std::vector<std::int64_t>> tokens_{};
-  std::vector<std::vector<std::int64_t>> training_tokens_{};  ///< in int8
+  std::optional<WordPieces> pieces_{};
+  std::vector<std::string> training_texts_{};  ///< in int8
 };
 
 /// What a task on texts is registered as.

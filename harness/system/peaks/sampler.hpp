@@ -31,7 +31,7 @@ class PeakSampler {
   PeakSampler(const PeakSampler&) = delete;
   PeakSampler& operator=(const PeakSampler&) = delete;
 
-  /// Adds one sample to each quantity; about 80 ms, longer on a loaded machine. A quantity whose
+  /// Adds one sample to each quantity; about 90 ms, longer on a loaded machine. A quantity whose
   /// arithmetic came out wrong is dropped for good, with the reason.
   void burst();
 
