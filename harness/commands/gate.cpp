@@ -78,9 +78,8 @@ Options gate_options() {
            "CMD")
       .add("resume", "go on with the stopped campaign in this folder", "DIR")
       .add("accept-rules",
-           "where rules or checks differ that not both sides can run under, or the baseline cannot "
-           "be "
-           "asked: exit 0, a new baseline")
+           "where rules or checks differ that not both sides can run under, or the baseline is too "
+           "old to be asked: exit 0, a new baseline")
       .add("pool", "if the campaign stays inconclusive, --resume may add another to it")
       .add("lockstep", "both commands speak the protocol of docs/lockstep.md")
       .add("whole", "time whole runs also where both could step in lockstep")
@@ -122,6 +121,7 @@ Measuring asked_measuring(const Options& options) {
   const bool lockstep = options.flag("lockstep");
   const bool whole = options.flag("whole");
   if (lockstep && whole) throw Error("--lockstep", "with --whole", "choose one");
+  if (whole && options.text("anchor")) throw Error("--anchor", "with --whole", "choose one");
   if (lockstep) return Measuring::kLockstep;
   return whole ? Measuring::kWhole : Measuring::kAsFits;
 }
@@ -237,7 +237,7 @@ GateReport run_commands(const Options& options, const GateRules& rules, fs::path
       if (auto refused = ask_sides(campaign, asked_measuring(options), hooks)) return *refused;
     } catch (const Interrupted&) {
       throw Error("gate", "interrupted while the commands were asked what they are",
-                  "nothing was measured: begin again, in another folder", ExitCode::kAborted);
+                  "nothing was measured: begin again", ExitCode::kAborted);
     }
     if (!options.flag("whole")) campaign.tasks = tasks_in_steps(campaign, notes);
   }

@@ -65,13 +65,14 @@ GateReport of_two_kinds(const CampaignOptions& campaign, const AskedSide& baseli
       .candidate = candidate.answer.command.text,
       .campaign = campaign.id};
   const bool baseline_tells = baseline.tells();
+  const char* silent = baseline.older ? kBaselineOlder : kBaselineSilent;
   report.forbidding.push_back(
-      {baseline_tells ? kCandidateSilent : kBaselineSilent, baseline.says(), candidate.says()});
+      {baseline_tells ? kCandidateSilent : silent, baseline.says(), candidate.says()});
   report.notes.push_back(fmt::format(
       "the {} does not tell that it is a harness run or suite: build it anew{}; --lockstep, if it "
       "speaks that protocol",
       baseline_tells ? candidate.name : baseline.name,
-      baseline_tells ? "" : ", or begin a new baseline with --accept-rules"));
+      baseline.older ? ", or begin a new baseline with --accept-rules" : ""));
   return report;
 }
 
@@ -89,7 +90,7 @@ void refuse_failed(const Asker& asker, const AskedSide& side) {
 
 std::optional<GateReport> ask_sides(CampaignOptions& campaign, Measuring how,
                                     const CampaignHooks& hooks) {
-  make_asked_folder(campaign.out);
+  const AskingFolder folder(campaign.out);
   const bool lockstep = how == Measuring::kLockstep;
   const Asker asker(campaign, how);
   const auto ask = [&](const char* name, AskedCommand& command) {
@@ -109,8 +110,10 @@ std::optional<GateReport> ask_sides(CampaignOptions& campaign, Measuring how,
   if (!baseline.tells() && !lockstep) {
     hooks.say("no harness run or suite: each command ran once, untimed, to be asked");
   }
-  // It costs nobody a verdict: one that tells nothing is left out where that matters.
-  if (!campaign.anchor.text.empty()) {
+  // It costs nobody a verdict: one that tells nothing is left out where that matters. Beside what
+  // does not step it is refused before it runs.
+  const bool steps = lockstep || (campaign.baseline.is_run() && campaign.candidate.is_run());
+  if (steps && !campaign.anchor.text.empty()) {
     try {
       campaign.anchor = asker.ask(kAnchorName, campaign.anchor.text).command;
     } catch (const Error& error) {

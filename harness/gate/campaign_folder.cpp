@@ -27,9 +27,19 @@ constexpr std::size_t kLargestFile = std::size_t{512} << 20;
 constexpr std::size_t kLargestTimes = std::size_t{64} << 20;
 constexpr const char* kFolders = "folders";
 
-Error not_empty(const fs::path& path) {
-  return {"--out " + printable(path.string()), "the folder is not empty",
-          "campaigns are never mixed: choose another, or go on with one: --resume DIR"};
+std::string option_of(const fs::path& path) { return "--out " + printable(path.string()); }
+
+void refuse_results_in(const fs::path& path) {
+  for (const auto& entry : fs::directory_iterator(path)) {
+    if (entry.path().filename() == kAskedFolder) continue;
+    throw Error(option_of(path), "the folder is not empty",
+                "campaigns are never mixed: choose another, or go on with one: --resume DIR");
+  }
+}
+
+const fs::path& made(const fs::path& path) {
+  make_writable_folder(path);
+  return path;
 }
 
 void take_time(const json& line, const fs::path& file, KeptTimes& kept) {
@@ -48,12 +58,6 @@ void take_time(const json& line, const fs::path& file, KeptTimes& kept) {
 
 }  // namespace
 
-void make_asked_folder(const fs::path& path) {
-  make_writable_folder(path);
-  // Of two gates one makes it.
-  if (!fs::is_empty(path) || !fs::create_directory(path / kAskedFolder)) throw not_empty(path);
-}
-
 void begin_anew(const fs::path& path) {
   std::error_code failed;
   for (const auto& entry : fs::directory_iterator(path, failed)) {
@@ -61,29 +65,29 @@ void begin_anew(const fs::path& path) {
   }
 }
 
-CampaignFolder::CampaignFolder(const fs::path& path, const std::vector<std::string>& sides,
-                               bool resumed) {
-  const auto refuse = [&](const Error& why) {
-    if (lock_ >= 0) ::close(lock_);
-    throw Error(why);
-  };
-  const std::string name = "--out " + printable(path.string());
-  if (!resumed) make_writable_folder(path);
-  lock_ = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (lock_ < 0) refuse({name, std::strerror(errno)});
-  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
-    refuse({name, "another gate is at work in this folder", "wait for its end or choose another"});
-  }
-  const auto was_asked = [](const fs::directory_entry& entry) {
-    return entry.path().filename() == kAskedFolder;
-  };
-  if (!resumed && !std::all_of(fs::directory_iterator(path), fs::directory_iterator(), was_asked)) {
-    refuse(not_empty(path));
-  }
-  for (const std::string& side : sides) fs::create_directories(path / side);
+FolderLock::FolderLock(const fs::path& path)
+    : lock_(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+  if (lock_ < 0) throw Error(option_of(path), std::strerror(errno));
+  if (::flock(lock_, LOCK_EX | LOCK_NB) == 0) return;
+  ::close(lock_);
+  throw Error(option_of(path), "another gate is at work in this folder",
+              "wait for its end or choose another");
 }
 
-CampaignFolder::~CampaignFolder() { ::close(lock_); }
+FolderLock::~FolderLock() { ::close(lock_); }
+
+AskingFolder::AskingFolder(const fs::path& path) : path_(path), lock_(made(path)) {
+  refuse_results_in(path_);
+  fs::remove_all(path_ / kAskedFolder);
+  fs::create_directory(path_ / kAskedFolder);
+}
+
+CampaignFolder::CampaignFolder(const fs::path& path, const std::vector<std::string>& sides,
+                               bool resumed)
+    : lock_(resumed ? path : made(path)) {
+  if (!resumed) refuse_results_in(path);
+  for (const std::string& side : sides) fs::create_directories(path / side);
+}
 
 std::string kept_line(const KeptCluster& cluster) {
   json line = to_json(cluster.record);

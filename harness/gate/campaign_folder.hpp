@@ -16,25 +16,43 @@ namespace harness {
 /// Below it: what the commands said when they were asked what they are, before the campaign.
 inline constexpr const char* kAskedFolder = "asked";
 
-/// Makes the folder of a new campaign, and kAskedFolder in it. Throws Error where it is not empty.
-void make_asked_folder(const std::filesystem::path& path);
 /// Removes what a first try left but what was asked before it. The folder itself may be one that
 /// the user made.
 void begin_anew(const std::filesystem::path& path);
 
-/// Makes the folder, with one for each of `sides`, or takes that of a campaign that goes on; no
-/// other gate works in it while this object lives. Throws Error where a new one holds anything but
-/// what was asked, and where another gate is at work.
+/// No other gate works in the folder while this object lives. Throws Error where one does, or the
+/// folder is not there.
+class FolderLock {
+ public:
+  explicit FolderLock(const std::filesystem::path& path);
+  ~FolderLock();
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int lock_ = -1;
+};
+
+/// The folder of a new campaign with an empty kAskedFolder in it, made and locked. Throws Error
+/// where it holds anything but what an earlier try asked before it failed.
+class AskingFolder {
+ public:
+  explicit AskingFolder(const std::filesystem::path& path);
+
+ private:
+  std::filesystem::path path_;
+  FolderLock lock_;
+};
+
+/// Makes the folder, with one for each of `sides`, or takes that of a campaign that goes on, and
+/// locks it. Throws Error where a new one holds anything but what was asked.
 class CampaignFolder {
  public:
   CampaignFolder(const std::filesystem::path& path, const std::vector<std::string>& sides,
                  bool resumed);
-  ~CampaignFolder();
-  CampaignFolder(const CampaignFolder&) = delete;
-  CampaignFolder& operator=(const CampaignFolder&) = delete;
 
  private:
-  int lock_ = -1;
+  FolderLock lock_;
 };
 
 /// A cluster as campaign.jsonl has it.

@@ -15,8 +15,10 @@ inline constexpr const char* kRulesDiffer = "rules file";
 /// the other side's, or than this program asks for: nobody may loosen its own.
 inline constexpr const char* kChecksDiffer = "checks of the quality";
 
+/// The name of the difference where the baseline is a build from before commands were asked.
+inline constexpr const char* kBaselineOlder = "how old the baseline is";
 /// The name of the difference where the candidate is a harness run, or suite, and the baseline is
-/// not, or is of a build that could not be asked.
+/// another command.
 inline constexpr const char* kBaselineSilent = "what the baseline is";
 /// The other way round, which no candidate may begin a baseline with: who is not asked is not
 /// judged.

@@ -124,25 +124,30 @@ TEST_CASE("a side that cannot be asked leaves the sides not comparable, with a w
           "[gate][asked][cli]") {
   const TemporaryFolder folder;
   const std::string old = older(folder);
-  for (const std::string& other : {old, std::string("true")}) {
-    for (const bool accepted : {false, true}) {
-      CAPTURE(other, accepted);
-      const TemporaryFolder out;
-      std::vector<std::string> more = {"--allow-debug"};
-      if (accepted) more.emplace_back("--accept-rules");
-      const Outcome outcome = gate(out, other, null_side(""), more);
-      CAPTURE(outcome.out, outcome.err);
-      CHECK(outcome.code == (accepted ? 0 : 5));
-      const json report = json::parse(outcome.out);
-      CHECK(report.at("verdict") == (accepted ? "new baseline" : "not comparable"));
-      CHECK(report.at("forbidding").at(0).at("name") == "what the baseline is");
-      CHECK(report.at("forbidding").at(0).at("candidate") == "harness run");
-      CHECK_THAT(report.at("notes").dump(), Catch::Contains("--accept-rules"));
-      // As a night has it shown.
-      CHECK(run_harness({"report", (out / "out").string(), "-o", (out / "page.html").string()})
-                .code == 0);
-    }
+  for (const bool accepted : {false, true}) {
+    CAPTURE(accepted);
+    const TemporaryFolder out;
+    std::vector<std::string> more = {"--allow-debug"};
+    if (accepted) more.emplace_back("--accept-rules");
+    const Outcome outcome = gate(out, old, null_side(""), more);
+    CAPTURE(outcome.out, outcome.err);
+    CHECK(outcome.code == (accepted ? 0 : 5));
+    const json report = json::parse(outcome.out);
+    CHECK(report.at("verdict") == (accepted ? "new baseline" : "not comparable"));
+    CHECK(report.at("forbidding").at(0).at("name") == "how old the baseline is");
+    CHECK(report.at("forbidding").at(0).at("candidate") == "harness run");
+    CHECK_THAT(report.at("notes").dump(), Catch::Contains("--accept-rules"));
+    // As a night has it shown.
+    CHECK(
+        run_harness({"report", (out / "out").string(), "-o", (out / "page.html").string()}).code ==
+        0);
   }
+  // Another command is a mistake, and no old build.
+  const TemporaryFolder mistaken;
+  const Outcome kept = gate(mistaken, "true", null_side(""), {"--accept-rules"});
+  CHECK(kept.code == 5);
+  CHECK(json::parse(kept.out).at("forbidding").at(0).at("name") == "what the baseline is");
+  CHECK_THAT(kept.out, !Catch::Contains("new baseline"));
   // A candidate that cannot be asked is not judged, and no baseline either.
   const TemporaryFolder silent;
   const Outcome refused = gate(silent, null_side(""), "true", {"--accept-rules"});

@@ -115,8 +115,26 @@ TEST_CASE("commands that fail end the gate with their last words", "[gate][cli]"
   check_one_error(failing("b", "no-such-command-here", "true"), 1, "exit code 127");
   check_one_error(failing("c", null_run("--set fail-at=3"), null_run()), 1, "exit code 2");
   check_one_error(failing("e", null_run("--out x"), null_run()), 1, "has an --out of its own");
-  // A folder with something in it.
+  // What was asked in vain is no campaign yet.
+  check_one_error(failing("a", "true", "exit 8"), 1, "exit code 8");
+  write_file_atomically(folder / "a" / "notes", "mine");
   check_one_error(failing("a", "true", "true"), 1, "the folder is not empty");
+}
+
+TEST_CASE("an anchor that nothing is held to is refused before it runs", "[gate][anchor][cli]") {
+  const TemporaryFolder folder;
+  const auto refused = [&](const std::vector<std::string>& more, const std::string& side,
+                           const std::string& why) {
+    std::vector<std::string> words = {"gate",      "--out", "campaign", "--ab-base", side,
+                                      "--ab-cand", side,    "--anchor", "touch ran"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome outcome = run_harness(words, {}, folder.path());
+    CHECK(outcome.code == 1);
+    CHECK_THAT(outcome.err, Catch::Contains("harness: --anchor: " + why));
+    CHECK_FALSE(fs::exists(folder / "ran"));
+  };
+  refused({"--whole"}, "touch ran", "with --whole");
+  refused({}, "true", "needs sides that step in turn");
 }
 
 TEST_CASE("a command that fails on its way is tried once more", "[gate][cli]") {

@@ -74,8 +74,6 @@ TEST_CASE("a run tells what it is once, and does nothing else", "[asked]") {
   CHECK(lines[0].at("command") == "run");
   CHECK(lines[1].at("command") == "suite");
   CHECK(lines[0].at("arguments") == json({"--out", "two words"}));
-  CHECK_THAT(lines[0].at("program").get<std::string>(), Catch::StartsWith("/"));
-  CHECK_THAT(lines[0].at("version").get<std::string>(), Catch::StartsWith("harness "));
   const Variable nowhere("HARNESS_TELL", (folder / "no" / "folder").string());
   CHECK_THROWS_WITH(heed_asking({"run", {}}), Catch::Contains("HARNESS_TELL"));
   const Variable bytes("HARNESS_TELL", file);
