@@ -60,16 +60,17 @@ TEST_CASE("arithmetic kernels compute what they must, and a wrong result is seen
     kernel.run(result);
     CHECK(kernel.check(result));
     // The first value one per cent off: a kernel that did less work than it counts.
-    double first = 0;
-    float first_float = 0;
-    if (kernel.tag == "fma.fp64") {
+    const auto spoil = [&]<class Number>(Number first) {
       std::memcpy(&first, result, sizeof first);
-      first *= 1.01;
+      first = static_cast<Number>(static_cast<double>(first) * 1.01);
       std::memcpy(result, &first, sizeof first);
+    };
+    if (kernel.tag == "fma.fp64") {
+      spoil(double{});
+    } else if (kernel.tag == "fma.int8") {
+      spoil(std::int32_t{});
     } else {
-      std::memcpy(&first_float, result, sizeof first_float);
-      first_float *= 1.01F;
-      std::memcpy(result, &first_float, sizeof first_float);
+      spoil(float{});
     }
     CHECK_FALSE(kernel.check(result));
   }
