@@ -50,7 +50,7 @@ const std::string kSlowRow = "stub-queries/steps time.step";
 
 }  // namespace
 
-TEST_CASE("files of several suites a side are judged task by task", "[gate][suite][cli]") {
+TEST_CASE("files of several suites a side are judged task by task", "[gate][suite][cli][long]") {
   const StepsHome home;
   const TemporaryFolder folder;
   for (const char* side : {"before", "now"}) {
@@ -173,7 +173,8 @@ TEST_CASE("suites in turn go on where they were stopped", "[gate][suite][resume]
   CHECK_THAT(read_file(page, 1 << 24), Catch::Contains(kSlowRow));
 }
 
-TEST_CASE("the steps of a suite's tasks come first, in lockstep", "[gate][suite][lockstep][cli]") {
+TEST_CASE("the steps of a suite's tasks come first, in lockstep",
+          "[gate][suite][lockstep][cli][long]") {
   const StepsHome home;
   const TemporaryFolder folder;
   const fs::path out = folder / "out";
@@ -212,7 +213,7 @@ TEST_CASE("the steps of a suite's tasks come first, in lockstep", "[gate][suite]
 }
 
 TEST_CASE("whole suites follow with what is left of the budget, also after a stop",
-          "[gate][suite][lockstep][resume][cli]") {
+          "[gate][suite][lockstep][resume][cli][long]") {
   const StepsHome home;
   const TemporaryFolder folder;
   const fs::path out = folder / "out";

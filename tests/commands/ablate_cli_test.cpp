@@ -66,7 +66,8 @@ TEST_CASE("ablate leaves one valid file with every variant, and its samples", "[
   check_with_python("ablation", file, {"", "/variants/0"});
 }
 
-TEST_CASE("the peaks of the machine are kept, and what a variant achieved of them", "[ablate]") {
+TEST_CASE("the peaks of the machine are kept, and what a variant achieved of them",
+          "[ablate][long]") {
   const TemporaryFolder out;
   const Outcome outcome = ablate_once(out / "a.json", {"--variants", "out-of-the-box,pooled",
                                                        "--rounds", "1", "--set", "flops=3e7"});

@@ -20,7 +20,7 @@ std::string profile_of_null(const TemporaryFolder& folder,
 
 }  // namespace
 
-TEST_CASE("advise names what brings something, with its command", "[advice]") {
+TEST_CASE("advise names what brings something, with its command", "[advice][long]") {
   const TemporaryFolder folder;
   const std::string file = profile_of_null(folder, {"--set", "bf16-speedup=2"});
   const Outcome outcome = run_harness({"advise", file, "--json"});
@@ -42,7 +42,7 @@ TEST_CASE("advise names what brings something, with its command", "[advice]") {
   CHECK_THAT(text.out, Catch::Contains("change the arithmetic"));
 }
 
-TEST_CASE("advise puts what was measured beside what was expected", "[advice]") {
+TEST_CASE("advise puts what was measured beside what was expected", "[advice][long]") {
   const TemporaryFolder folder;
   const TemporaryFolder ablation;
   const std::string file =
@@ -63,7 +63,8 @@ TEST_CASE("advise puts what was measured beside what was expected", "[advice]") 
   CHECK(precision["measured_seconds"].get<double>() > 0.0005);
 }
 
-TEST_CASE("advise refuses what is no profile, and measurements of something else", "[advice]") {
+TEST_CASE("advise refuses what is no profile, and measurements of something else",
+          "[advice][long]") {
   const TemporaryFolder folder;
   const std::string file = profile_of_null(folder);
   check_one_error(run_harness({"advise"}), 1, "harness: advise: ");
@@ -82,7 +83,7 @@ TEST_CASE("advise refuses what is no profile, and measurements of something else
   CHECK_THAT(outcome.out, Catch::Contains("batch_size is 64 there"));
 }
 
-TEST_CASE("advise for a profile of a larger machine uses what there is", "[advice]") {
+TEST_CASE("advise for a profile of a larger machine uses what there is", "[advice][long]") {
   const TemporaryFolder folder;
   const std::string file = profile_of_null(folder, {"--set", "bf16-speedup=2"});
   json changed = read_json(file);
@@ -119,7 +120,7 @@ TEST_CASE("a profile without any primitive is advised on, but not projected", "[
   CHECK_THAT(refusal_in(run_harness({"project", file})), is_about("profile", {"no primitive"}));
 }
 
-TEST_CASE("advice that was stopped says so by its exit code", "[advice]") {
+TEST_CASE("advice that was stopped says so by its exit code", "[advice][long]") {
   const TemporaryFolder folder;
   const std::string file =
       profile_of_null(folder, {"--set", "bf16-speedup=2", "--set", "step-ms=600"});

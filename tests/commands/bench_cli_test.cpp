@@ -70,7 +70,7 @@ TEST_CASE("commands are prepared and warmed up untimed", "[bench][cli]") {
   CHECK(split(outcome.out, '\n').size() == 4);
 }
 
-TEST_CASE("resident sides are told apart by their steps", "[bench][cli]") {
+TEST_CASE("resident sides are told apart by their steps", "[bench][cli][long]") {
   const TemporaryFolder folder;
   const auto side = [&](const std::string& ms) {
     return harness_program() + " run --workload null --lockstep --set step-ms=" + ms + " --out " +

@@ -60,7 +60,7 @@ TEST_CASE("another command runs once more than it is timed", "[gate][asked][cli]
 }
 
 TEST_CASE("a run within a script, a shell or a pipe is judged by its results",
-          "[gate][asked][cli]") {
+          "[gate][asked][cli][long]") {
   const TemporaryFolder folder;
   const TemporaryFolder other;
   const std::string within = script(folder, "cd / && exec " + null_side("\"$@\""));
@@ -93,7 +93,8 @@ TEST_CASE("a run within a script, a shell or a pipe is judged by its results",
   }
 }
 
-TEST_CASE("the arguments that a run tells are looked at, not its text", "[gate][asked][cli]") {
+TEST_CASE("the arguments that a run tells are looked at, not its text",
+          "[gate][asked][cli][long]") {
   const TemporaryFolder own;
   const std::string with_out = script(own, "exec " + null_side("--out x"));
   const TemporaryFolder refused;
@@ -160,7 +161,7 @@ TEST_CASE("a side that cannot be asked leaves the sides not comparable, with a w
   CHECK(gate(lockstep, null_side(""), old, {"--lockstep", "--allow-debug"}).code == 5);
 }
 
-TEST_CASE("an anchor that cannot be asked costs no verdict", "[gate][asked][anchor][cli]") {
+TEST_CASE("an anchor that cannot be asked costs no verdict", "[gate][asked][anchor][cli][long]") {
   const TemporaryFolder folder;
   const TemporaryFolder old;
   std::vector<std::string> more = kFew;

@@ -37,7 +37,7 @@ std::vector<std::string> gate(const fs::path& out, const std::string& baseline,
 
 }  // namespace
 
-TEST_CASE("a slower candidate is found by running both in turn", "[gate][cli]") {
+TEST_CASE("a slower candidate is found by running both in turn", "[gate][cli][long]") {
   const TemporaryFolder folder;
   const fs::path out = folder / "campaign";
   const Outcome outcome = run_harness(gate(out, null_run("--set custom-speedup=0.7"),
@@ -75,7 +75,7 @@ TEST_CASE("a slower candidate is found by running both in turn", "[gate][cli]") 
   check_one_error(hole, 1, "pair 4: is incomplete");
 }
 
-TEST_CASE("a candidate that no longer learns has regressed", "[gate][cli]") {
+TEST_CASE("a candidate that no longer learns has regressed", "[gate][cli][long]") {
   const TemporaryFolder folder;
   const std::string settings = "--set quality=0.9 --set custom-quality=0.1";
   const Outcome outcome = run_harness(

@@ -55,7 +55,7 @@ json row_of(const json& report, const std::string& tag) {
 
 }  // namespace
 
-TEST_CASE("equal trainings are the same after one pair", "[gate][convergence][cli]") {
+TEST_CASE("equal trainings are the same after one pair", "[gate][convergence][cli][long]") {
   const TrainingHome home;
   const Outcome outcome = home.gate(home.run(""), home.run(""), {});
   CAPTURE(outcome.out, outcome.err);
@@ -66,7 +66,7 @@ TEST_CASE("equal trainings are the same after one pair", "[gate][convergence][cl
   CHECK_FALSE(fs::exists(home.folder() / "campaign/convergence/candidate/002"));
 }
 
-TEST_CASE("trainings may be left out", "[gate][convergence][cli]") {
+TEST_CASE("trainings may be left out", "[gate][convergence][cli][long]") {
   const TrainingHome home;
   const Outcome outcome = home.gate(home.run(""), home.run(""), {"--convergence-budget", "0"});
   CAPTURE(outcome.out, outcome.err);

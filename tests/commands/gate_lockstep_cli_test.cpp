@@ -39,7 +39,7 @@ TEST_CASE("a side that did not change is green", "[gate][lockstep][cli]") {
                   "verdict.jsonl");
 }
 
-TEST_CASE("runs of the harness step in lockstep by themselves", "[gate][lockstep][cli]") {
+TEST_CASE("runs of the harness step in lockstep by themselves", "[gate][lockstep][cli][long]") {
   const TemporaryFolder folder;
   const Outcome outcome =
       gate(folder, null_side("--set custom-speedup=0.5"),
@@ -59,7 +59,7 @@ TEST_CASE("runs of the harness step in lockstep by themselves", "[gate][lockstep
   CHECK(run_harness({"validate", (folder / "out" / "candidate").string()}).code == 0);
 }
 
-TEST_CASE("a candidate whose quality is bad is red, however fast", "[gate][lockstep][cli]") {
+TEST_CASE("a candidate whose quality is bad is red, however fast", "[gate][lockstep][cli][long]") {
   const TemporaryFolder folder;
   const std::string custom = "--set custom-speedup=2 --set custom-quality=-1000";
   const Outcome outcome = gate(folder, null_side(custom), null_side(custom + " --kernels custom"),
@@ -94,7 +94,7 @@ TEST_CASE("a side that never begins is a mistake in its command", "[gate][lockst
   }
 }
 
-TEST_CASE("a side whose clock lies makes the campaign invalid", "[gate][lockstep][cli]") {
+TEST_CASE("a side whose clock lies makes the campaign invalid", "[gate][lockstep][cli][long]") {
   const TemporaryFolder folder;
   const Outcome outcome =
       gate(folder, told("0.0001"), side_that_tells("sleep 0.05; " + answer_told("0.001")),
@@ -103,7 +103,7 @@ TEST_CASE("a side whose clock lies makes the campaign invalid", "[gate][lockstep
   CHECK(outcome.code == 3);
 }
 
-TEST_CASE("creep that no single night shows is held to the anchor", "[gate][lockstep][cli]") {
+TEST_CASE("creep that no single night shows is held to the anchor", "[gate][lockstep][cli][long]") {
   // A little slower than last night, and a little more than that slower than the release.
   const TemporaryFolder folder;
   const Outcome crept = gate(folder, told("0.0001"), told("0.000101"),
@@ -115,7 +115,7 @@ TEST_CASE("creep that no single night shows is held to the anchor", "[gate][lock
   CHECK(row_of(report, "anchor.time.step").at("verdict") == "regressed");
 }
 
-TEST_CASE("what cannot step when told is measured as whole runs", "[gate][lockstep][cli]") {
+TEST_CASE("what cannot step when told is measured as whole runs", "[gate][lockstep][cli][long]") {
   const TemporaryFolder folder;
   // As a build from before lockstep answers.
   write_file_atomically(
@@ -133,7 +133,7 @@ TEST_CASE("what cannot step when told is measured as whole runs", "[gate][lockst
   CHECK(fs::exists(folder / "out" / "baseline" / "020"));
 }
 
-TEST_CASE("rules that changed between the sides cost no night", "[gate][lockstep][cli]") {
+TEST_CASE("rules that changed between the sides cost no night", "[gate][lockstep][cli][long]") {
   // As another commit has them.
   const TemporaryFolder other;
   for (const char* part : {"rules", "results"}) {

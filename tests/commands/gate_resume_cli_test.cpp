@@ -106,7 +106,7 @@ TEST_CASE("a campaign in lockstep goes on where it was killed", "[gate][lockstep
 }
 
 TEST_CASE("an inconclusive campaign gets another night if it was to be pooled",
-          "[gate][lockstep][resume][cli]") {
+          "[gate][lockstep][resume][cli][long]") {
   // Slower in every other start: the median may lie on either side of the margin. Both sides count
   // their starts, or the one that does would take longer to be ready and be red for that.
   const auto side = [](const std::string& name, const std::string& in_every_other) {
@@ -122,7 +122,7 @@ TEST_CASE("an inconclusive campaign gets another night if it was to be pooled",
   CHECK(clusters_in(folder.path()).size() == first + 20);
 }
 
-TEST_CASE("whole runs go on, too", "[gate][resume][cli]") {
+TEST_CASE("whole runs go on, too", "[gate][resume][cli][long]") {
   const std::string run = harness_program() + " run --workload null --set step-ms=5";
   for (const std::string& command : {std::string("sleep 0.03"), run}) {
     CAPTURE(command);
@@ -146,7 +146,7 @@ TEST_CASE("whole runs go on, too", "[gate][resume][cli]") {
 }
 
 TEST_CASE("the line to go on by judges as the campaign would have been",
-          "[gate][lockstep][resume][cli]") {
+          "[gate][lockstep][resume][cli][long]") {
   const TemporaryFolder folder;
   // Slower than the margin: red without what the line repeats, which looks at another metric.
   std::vector<std::string> begin =

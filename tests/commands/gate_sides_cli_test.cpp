@@ -42,7 +42,7 @@ std::string script(const TemporaryFolder& folder, const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("an anchor that does not run costs no verdict", "[gate][lockstep][anchor][cli]") {
+TEST_CASE("an anchor that does not run costs no verdict", "[gate][lockstep][anchor][cli][long]") {
   struct Case {
     std::string anchor;
     const char* why;
@@ -73,7 +73,7 @@ TEST_CASE("an anchor that does not run costs no verdict", "[gate][lockstep][anch
 }
 
 TEST_CASE("an anchor whose results are of no use costs no verdict",
-          "[gate][lockstep][anchor][cli]") {
+          "[gate][lockstep][anchor][cli][long]") {
   const TemporaryFolder none;
   const TemporaryFolder cannot;
   for (const std::string& anchor :
@@ -96,7 +96,7 @@ TEST_CASE("an anchor whose results are of no use costs no verdict",
   }
 }
 
-TEST_CASE("an anchor with other rules runs under ours", "[gate][lockstep][anchor][cli]") {
+TEST_CASE("an anchor with other rules runs under ours", "[gate][lockstep][anchor][cli][long]") {
   const TemporaryFolder other;
   copy_home(other.path());
   const std::string elsewhere = "HARNESS_HOME=" + other.path().string() + " ";
@@ -111,7 +111,7 @@ TEST_CASE("an anchor with other rules runs under ours", "[gate][lockstep][anchor
 }
 
 TEST_CASE("a harness run beside another side: times, and its own quality",
-          "[gate][lockstep][cli]") {
+          "[gate][lockstep][cli][long]") {
   const TemporaryFolder folder;
   const Outcome red = gate(folder, told("0.00005"), null_side(""),
                            {"--lockstep", "--allow-debug", "--pairs", "20"});

@@ -37,7 +37,7 @@ struct Profiled {
 
 }  // namespace
 
-TEST_CASE("project tells what a step costs, and how far that is off", "[projection]") {
+TEST_CASE("project tells what a step costs, and how far that is off", "[projection][long]") {
   const Profiled profile;
   const Outcome outcome = run_harness(profile.project({"--json", "--rounds", "6"}));
   CAPTURE(outcome.out, outcome.err);
@@ -88,7 +88,7 @@ TEST_CASE("project replays under other settings", "[projection]") {
   CHECK(report["projected_seconds"].get<double>() < 0.9 * report["recorded_seconds"].get<double>());
 }
 
-TEST_CASE("project --no-measure measures no step", "[projection]") {
+TEST_CASE("project --no-measure measures no step", "[projection][long]") {
   const Profiled profile;
   const Outcome outcome = run_harness(profile.project({"--json", "--no-measure"}));
   CAPTURE(outcome.out, outcome.err);

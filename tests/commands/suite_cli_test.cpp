@@ -136,7 +136,7 @@ TEST_CASE("a suite is shown as text, tables and a page, and is shared", "[suite]
   CHECK(home.run({"submit", "--check", (frozen / "reference").string()}).code == 0);
 }
 
-TEST_CASE("the score is the geometric mean over a reference's figures", "[suite]") {
+TEST_CASE("the score is the geometric mean over a reference's figures", "[suite][long]") {
   const SuiteHome home;
   const TemporaryFolder before;
   const TemporaryFolder after;

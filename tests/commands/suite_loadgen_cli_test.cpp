@@ -9,7 +9,7 @@ using namespace harness;  // NOLINT(google-build-using-namespace)
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-TEST_CASE("a suite of LoadGen's scenarios takes LoadGen's figures", "[suite][queries]") {
+TEST_CASE("a suite of LoadGen's scenarios takes LoadGen's figures", "[suite][queries][long]") {
   if (without_loadgen()) return;
   const SuiteHome home;
   const TemporaryFolder before;

@@ -77,7 +77,7 @@ TEST_CASE("a part of the suite is no closed suite, and nothing of it is measured
   CHECK(fs::is_empty(out.path()));
 }
 
-TEST_CASE("Ctrl-C ends the present run of a suite and loses no other", "[suite][interrupt]") {
+TEST_CASE("Ctrl-C ends the present run of a suite and loses no other", "[suite][interrupt][long]") {
   const SuiteHome home;
   home.write({{"step-ms", "20"}});
   const int runs_before = GENERATE(0, 1, 2);
@@ -135,7 +135,7 @@ TEST_CASE("Ctrl-C while a suite cools down ends it at once", "[suite][interrupt]
   CHECK(suite["tasks"][1]["missing"]["run"] == "the suite was stopped before it");
 }
 
-TEST_CASE("kill -9 at any moment leaves a folder that a suite can go on in", "[suite]") {
+TEST_CASE("kill -9 at any moment leaves a folder that a suite can go on in", "[suite][long]") {
   const SuiteHome home;
   home.write({{"step-ms", "5"}});
   std::mt19937 random(11);
@@ -157,7 +157,7 @@ TEST_CASE("kill -9 at any moment leaves a folder that a suite can go on in", "[s
 }
 
 TEST_CASE("LoadGen's runs of a suite are stopped and gone on with at any moment",
-          "[suite][queries][interrupt]") {
+          "[suite][queries][interrupt][long]") {
   if (without_loadgen()) return;
   const SuiteHome home;
   home.write_queries("200");

@@ -37,7 +37,7 @@ GatePlan counted(GatePlan plan) {
 
 }  // namespace
 
-TEST_CASE("a median at the margin hardly ever raises an alarm", "[gate][errors]") {
+TEST_CASE("a median at the margin hardly ever raises an alarm", "[gate][errors][long]") {
   for (const GatePlan& plan : plans()) {
     for (const double alarm : {0.6, 0.2, 0.05}) {
       const double worse = probability_of({{kBeyond, 0.5}, {kWithin, 0.5}}, counted(plan),
@@ -81,7 +81,7 @@ TEST_CASE("a change within the margin in symmetric noise hardly ever raises an a
   }
 }
 
-TEST_CASE("a median beyond the margin is hardly ever called the same", "[gate][errors]") {
+TEST_CASE("a median beyond the margin is hardly ever called the same", "[gate][errors][long]") {
   for (const GatePlan& plan : plans()) {
     for (const double error : {0.4, 0.2}) {
       const GateOptions options = {0.05, error, 96};
@@ -112,7 +112,7 @@ TEST_CASE("the further beyond the margin, the rarer it is called the same", "[ga
   CHECK(before < 1e-4);
 }
 
-TEST_CASE("slow in a fifth of its starts is hardly ever called the same", "[gate][errors]") {
+TEST_CASE("slow in a fifth of its starts is hardly ever called the same", "[gate][errors][long]") {
   const GatePlan plan = nights({10}, 1);
   for (const double error : {0.45, 0.3}) {
     const GateOptions options = {0.05, error, 96};

@@ -193,7 +193,7 @@ TEST_CASE("a loss that is not finite in an untimed step is seen", "[lockstep]") 
   CHECK(record.sides[1].turns.front().timed.answer.diverged());
 }
 
-TEST_CASE("a side that fails ends its cluster with the reason", "[lockstep]") {
+TEST_CASE("a side that fails ends its cluster with the reason", "[lockstep][long]") {
   struct Case {
     std::string command;
     std::string reason;
@@ -229,7 +229,7 @@ TEST_CASE("a side that fails ends its cluster with the reason", "[lockstep]") {
   }
 }
 
-TEST_CASE("a side that hangs is not waited for for ever", "[lockstep]") {
+TEST_CASE("a side that hangs is not waited for for ever", "[lockstep][long]") {
   Sides sides;
   const ClusterRecord record = sides.run_against(
       side_that(R"(n=$((n+1)); [ $n -lt 2 ] || sleep 100; echo '{"seconds":[0.01]}')"), 3,

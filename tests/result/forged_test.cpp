@@ -66,7 +66,7 @@ void leave_step_out(json& run, std::size_t place) {
 
 }  // namespace
 
-TEST_CASE("forged runs are refused, each at the field that does not fit", "[forged]") {
+TEST_CASE("forged runs are refused, each at the field that does not fit", "[forged][long]") {
   refuse_all(
       honest_run(),
       {
