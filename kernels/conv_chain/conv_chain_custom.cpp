@@ -1,10 +1,14 @@
-// `conv-chain` as one parallel region over own kernels (chain.hpp). For layers that these kernels
-// cannot compute, in float32 or in bf16, and in int8, conv-block=custom one after another.
+// `conv-chain` as one parallel region over own kernels (chain.hpp), and in int8 as oneDNN's
+// primitives on maps of its own (int8/chain.hpp). For layers that these cannot compute
+// conv-block=custom one after another.
 #include <ATen/ATen.h>
 #include <ATen/autocast_mode.h>
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -12,6 +16,7 @@
 #include "kernels/conv_chain/chain.hpp"
 #include "kernels/conv_chain/conv_chain.hpp"
 #include "kernels/convolution/convolution.hpp"
+#include "kernels/int8/chain.hpp"
 #include "kernels/int8/ranges.hpp"
 #include "kernels/runtime/profiler.hpp"
 
@@ -67,11 +72,10 @@ class CustomChain final : public ConvChain {
   at::Tensor forward(const at::Tensor& maps) override {
     const bool trained = at::GradMode::is_enabled() && (trained_ || maps.requires_grad());
     const auto& chain = at::autocast::is_autocast_enabled(at::kCPU) ? narrow_ : wide_;
-    // In int8 a layer is a primitive of oneDNN's.
-    const bool in_int8 = int8_now() != nullptr || calibrated_now() != nullptr;
-    if (!chain || trained || in_int8 || maps.scalar_type() != at::kFloat) {
-      return composed_->forward(maps);
-    }
+    const bool calibrated = calibrated_now() != nullptr;
+    if (trained || calibrated || maps.scalar_type() != at::kFloat) return composed_->forward(maps);
+    if (const Int8Ranges* ranges = int8_now()) return in_int8(maps, *ranges);
+    if (!chain) return composed_->forward(maps);
     check_maps(layers_, maps);
     const Chain::Pictures pictures{maps.size(0), maps.size(2), maps.size(3)};
     const MapSize result = chain->result(pictures.height, pictures.width);
@@ -101,6 +105,26 @@ class CustomChain final : public ConvChain {
     float* output = nullptr;
     float* scratch = nullptr;
   };
+
+  /// The bits are those of one block after another, which a profile sees as such.
+  at::Tensor in_int8(const at::Tensor& maps, const Int8Ranges& ranges) {
+    const std::unique_lock<std::mutex> lock(narrower_mutex_, std::try_to_lock);
+    const bool prepared = lock && Int8Chain::computes(layers_) && !Profiler::records_here();
+    if (!prepared || maps.numel() == 0) return composed_->forward(maps);
+    check_maps(layers_, maps);
+    const KernelScope scope("conv-chain");
+    const at::Tensor output = int8_chain(maps.sizes(), ranges).run(maps);
+    return mean_ ? output.mean({2, 3}, false, at::kFloat) : output;
+  }
+
+  Int8Chain& int8_chain(at::IntArrayRef sizes, const Int8Ranges& ranges) {
+    for (const auto& one : narrower_) {
+      if (one->is_for(ranges, sizes)) return *one;
+    }
+    constexpr std::size_t kMost = 8;  // batches of several sizes
+    if (narrower_.size() == kMost) narrower_.erase(narrower_.begin());
+    return *narrower_.emplace_back(std::make_unique<Int8Chain>(layers_, ranges, sizes));
+  }
 
   /// A scope for each layer: in one region they would be one kernel.
   static void run_in_parts(const Chain& chain, const Chain::Plan& plan, const Buffers& buffers) {
@@ -145,6 +169,8 @@ class CustomChain final : public ConvChain {
   bool trained_;  ///< some weight wants a gradient
   std::unique_ptr<ConvChain> composed_;
   std::optional<Chain> wide_, narrow_;
+  std::mutex narrower_mutex_{};
+  std::vector<std::unique_ptr<Int8Chain>> narrower_{};
 };
 
 }  // namespace

@@ -1,6 +1,8 @@
-// conv-block in int8 by oneDNN's primitives. Zero points are taken out of the products: what they
+// Zero points are taken out of the products: what they
 // add is the same for each position, so it stands in the bias; maps whose zero is no 0 are padded
 // beforehand. So a primitive sees plain integers, which every one of oneDNN's kernels takes.
+#include "kernels/int8/convolution.hpp"
+
 #include <ATen/ATen.h>
 
 #include <cstdint>
@@ -19,6 +21,7 @@
 #include "kernels/int8/int8.hpp"
 #include "kernels/int8/kept.hpp"
 #include "kernels/runtime/profiler.hpp"
+#include "kernels/runtime/stages.hpp"
 
 namespace harness::kernels {
 namespace {
@@ -27,21 +30,12 @@ using Memory = dnnl::memory;
 using Tag = Memory::format_tag;
 using Type = Memory::data_type;
 
-/// Everything that a primitive and its constants depend on, but the parameters.
-struct Problem {
-  ConvolutionShape shape{};
-  Affine input{};
-  std::optional<Affine> output{};           ///< absent: float32
-  std::optional<Affine> narrow_residual{};  ///< of one that is quantised
-  bool operator==(const Problem&) const = default;
-};
-
 Memory::desc residual_of(const ConvolutionShape& s) {
   return {{s.batch, s.out_channels, s.out_height(), s.out_width()}, Type::f32, Tag::nhwc};
 }
 
 /// What stands behind the products. A quantised residual is there already, where the output goes.
-dnnl::primitive_attr behind(const Problem& problem) {
+dnnl::primitive_attr behind(const Int8Problem& problem) {
   const ConvolutionShape& s = problem.shape;
   dnnl::primitive_attr attributes = scratchpad_attributes();
   attributes.set_scales_mask(DNNL_ARG_WEIGHTS, s.groups == 1 ? 1 : 3);
@@ -70,7 +64,7 @@ Memory::dims weight_dims(const ConvolutionShape& s) {
   return {s.groups, s.out_channels / s.groups, in, s.kernel_height, s.kernel_width};
 }
 
-dnnl::convolution_forward::primitive_desc describe(const Problem& problem) {
+dnnl::convolution_forward::primitive_desc describe(const Int8Problem& problem) {
   const ConvolutionShape& s = problem.shape;
   // Where the input's zero is an integer above 0, it comes with its padding.
   const int64_t padded = problem.input.zero != 0 ? s.padding : 0;
@@ -90,94 +84,134 @@ dnnl::convolution_forward::primitive_desc describe(const Problem& problem) {
           behind(problem)};
 }
 
-/// Bytes of a map (N, H + 2 by, W + 2 by, C): those of `map`, and `zero` around them.
-at::Tensor with_border(const at::Tensor& map, int64_t by, int zero) {
-  const int64_t rows = map.size(2);
-  const int64_t row = map.size(3) * map.size(1);
-  const int64_t side = by * map.size(1);
+/// To a map (N, H + 2 by, W + 2 by, C) of bytes: those of the input, and `zero` around them.
+void with_border(const ConvolutionShape& s, int zero, const void* input, void* border) {
+  const int64_t by = s.padding;
+  const int64_t row = s.in_width * s.in_channels;
+  const int64_t side = by * s.in_channels;
   const int64_t wide_row = row + 2 * side;
-  const int64_t wide_rows = rows + 2 * by;
-  at::Tensor wide = at::empty({map.size(0) * wide_rows * wide_row}, at::kByte);
-  const auto* const from = static_cast<const std::uint8_t*>(map.const_data_ptr());
-  auto* const to = wide.mutable_data_ptr<std::uint8_t>();
-#pragma omp parallel for schedule(static) if (wide.numel() > 16384)
-  for (int64_t i = 0; i < map.size(0) * wide_rows; ++i) {
+  const int64_t wide_rows = s.in_height + 2 * by;
+  const int64_t all = s.batch * wide_rows;
+  const auto* const from = static_cast<const std::uint8_t*>(input);
+  auto* const to = static_cast<std::uint8_t*>(border);
+#pragma omp parallel for schedule(static) if (all * wide_row > 16384)
+  for (int64_t i = 0; i < all; ++i) {
     std::uint8_t* const place = to + i * wide_row;
     const int64_t y = i % wide_rows - by;
     std::memset(place, zero, static_cast<std::size_t>(wide_row));
-    if (y < 0 || y >= rows) continue;
-    std::memcpy(place + side, from + ((i / wide_rows) * rows + y) * row,
+    if (y < 0 || y >= s.in_height) continue;
+    std::memcpy(place + side, from + ((i / wide_rows) * s.in_height + y) * row,
                 static_cast<std::size_t>(row));
   }
-  return wide;
 }
 
-class Int8Convolution {
- public:
-  using Problem = kernels::Problem;
+at::Tensor bytes(std::size_t count) { return at::empty({static_cast<int64_t>(count)}, at::kByte); }
 
-  Int8Convolution(const Problem& problem, const ConvolutionWeights& weights, const at::Tensor& bias)
-      : problem_(problem), description_(describe(problem)), primitive_(description_) {
-    const Int8Weights narrow = int8_weights(weights);
-    const KeepingScope keeping;
-    const ConvolutionShape& s = problem_.shape;
-    weights_ = int8_in_layout(weights, narrow.values,
-                              {weight_dims(s), Type::s8, s.groups == 1 ? Tag::ohwi : Tag::gohwi},
-                              description_.weights_desc());
-    scales_ = narrow.scales * problem_.input.scale;
-    const at::Tensor sums = narrow.values.to(at::kDouble).sum({1, 2, 3});
-    at::Tensor constant = sums.mul(scales_).mul(-problem_.input.zero);
-    if (bias.defined()) constant += bias;
-    if (problem_.narrow_residual) {
-      constant -=
-          static_cast<double>(problem_.narrow_residual->scale) * problem_.narrow_residual->zero;
-    }
-    bias_ = constant.to(at::kFloat).contiguous();
-  }
-
-  const Problem& problem() const { return problem_; }
-
-  /// `input` is quantised, channels_last; `residual` undefined, float32 or quantised.
-  at::Tensor run(const at::Tensor& input, const at::Tensor& residual) const {
-    const bool bordered = problem_.input.zero != 0 && problem_.shape.padding > 0;
-    const at::Tensor bytes =
-        bordered ? with_border(input, problem_.shape.padding, problem_.input.zero) : input;
-    at::Tensor output = empty_output();
-    std::unordered_map<int, Memory> arguments{
-        {DNNL_ARG_SRC, as_memory(description_.src_desc(), bytes)},
-        {DNNL_ARG_WEIGHTS, as_memory(description_.weights_desc(), weights_)},
-        {DNNL_ARG_BIAS, as_memory(description_.bias_desc(), bias_)},
-        {DNNL_ARG_ATTR_SCALES | DNNL_ARG_WEIGHTS,
-         as_memory({{problem_.shape.out_channels}, Type::f32, Tag::a}, scales_)},
-        {DNNL_ARG_DST, as_memory(description_.dst_desc(), output)}};
-    if (problem_.narrow_residual) {
-      std::memcpy(output.mutable_data_ptr(), residual.const_data_ptr(), residual.nbytes());
-    } else if (residual.defined()) {
-      arguments.emplace(DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1,
-                        as_memory(residual_of(problem_.shape), residual));
-    }
-    execute(primitive_, std::move(arguments), description_.scratchpad_desc());
-    return output;
-  }
-
- private:
-  at::Tensor empty_output() const {
-    const ConvolutionShape& s = problem_.shape;
-    const std::vector<int64_t> sizes{s.batch, s.out_channels, s.out_height(), s.out_width()};
-    if (!problem_.output) {
-      return at::empty(sizes,
-                       at::TensorOptions(at::kFloat).memory_format(at::MemoryFormat::ChannelsLast));
-    }
-    return empty_quantised(sizes, *problem_.output, at::MemoryFormat::ChannelsLast);
-  }
-
-  Problem problem_;
-  dnnl::convolution_forward::primitive_desc description_;
-  dnnl::convolution_forward primitive_;
-  at::Tensor weights_{}, scales_{}, bias_{};
-};
+void set_place(dnnl::memory& memory, const void* place) {
+  memory.set_data_handle(const_cast<void*>(place));
+}
 
 }  // namespace
+
+Int8Convolution::Int8Convolution(const Problem& problem, const ConvolutionWeights& weights,
+                                 const at::Tensor& bias)
+    : problem_(problem), description_(describe(problem)), primitive_(description_) {
+  const Int8Weights narrow = int8_weights(weights);
+  const KeepingScope keeping;
+  const ConvolutionShape& s = problem_.shape;
+  weights_ = int8_in_layout(weights, narrow.values,
+                            {weight_dims(s), Type::s8, s.groups == 1 ? Tag::ohwi : Tag::gohwi},
+                            description_.weights_desc());
+  scales_ = narrow.scales * problem_.input.scale;
+  const at::Tensor sums = narrow.values.to(at::kDouble).sum({1, 2, 3});
+  at::Tensor constant = sums.mul(scales_).mul(-problem_.input.zero);
+  if (bias.defined()) constant += bias;
+  if (problem_.narrow_residual) {
+    constant -=
+        static_cast<double>(problem_.narrow_residual->scale) * problem_.narrow_residual->zero;
+  }
+  bias_ = constant.to(at::kFloat).contiguous();
+}
+
+std::size_t Int8Convolution::border_bytes() const {
+  const bool bordered = problem_.input.zero != 0 && problem_.shape.padding > 0;
+  return bordered ? description_.src_desc().get_size() : 0;
+}
+
+at::Tensor Int8Convolution::run(const at::Tensor& input, const at::Tensor& residual) const {
+  const ConvolutionShape& s = problem_.shape;
+  const std::vector<int64_t> sizes{s.batch, s.out_channels, s.out_height(), s.out_width()};
+  const at::Tensor output =
+      problem_.output
+          ? empty_quantised(sizes, *problem_.output, at::MemoryFormat::ChannelsLast)
+          : at::empty(sizes,
+                      at::TensorOptions(at::kFloat).memory_format(at::MemoryFormat::ChannelsLast));
+  const at::Tensor border = bytes(border_bytes());
+  const at::Tensor scratch = bytes(scratch_bytes());
+  const Call call(*this, {.input = input.const_data_ptr(),
+                          .border = border.mutable_data_ptr(),
+                          .residual = residual.defined() ? residual.const_data_ptr() : nullptr,
+                          .output = output.mutable_data_ptr(),
+                          .scratch = scratch.mutable_data_ptr()});
+  call.run();
+  return output;
+}
+
+Int8Convolution::Call::Call(const Int8Convolution& convolution, const Places& places)
+    : convolution_(&convolution), places_(places) {
+  constexpr std::size_t kMost = 7;
+  memories_.reserve(kMost);
+  arguments_.reserve(kMost);
+  const auto& description = convolution.description_;
+  const auto constant = [&](int argument, const Memory::desc& of, const at::Tensor& values) {
+    add(argument, of, values.const_data_ptr());
+  };
+  add(DNNL_ARG_SRC, description.src_desc(),
+      convolution.border_bytes() > 0 ? places.border : places.input);
+  add(DNNL_ARG_DST, description.dst_desc(), places.output);
+  constant(DNNL_ARG_WEIGHTS, description.weights_desc(), convolution.weights_);
+  constant(DNNL_ARG_BIAS, description.bias_desc(), convolution.bias_);
+  constant(DNNL_ARG_ATTR_SCALES | DNNL_ARG_WEIGHTS,
+           {{convolution.problem_.shape.out_channels}, Type::f32, Tag::a}, convolution.scales_);
+  if (convolution.scratch_bytes() > 0) {
+    add(DNNL_ARG_SCRATCHPAD, description.scratchpad_desc(), places.scratch);
+  }
+  if (places.residual != nullptr && !convolution.problem_.narrow_residual) {
+    add(DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, residual_of(convolution.problem_.shape),
+        places.residual);
+  }
+}
+
+void Int8Convolution::Call::add(int argument, const Memory::desc& description, const void* place) {
+  // oneDNN does not write what it reads.
+  memories_.emplace_back(description, engine(), const_cast<void*>(place));
+  arguments_.push_back({argument, memories_.back().get()});
+}
+
+void Int8Convolution::Call::read(const void* input) {
+  places_.input = input;
+  if (convolution_->border_bytes() == 0) set_place(memories_[0], input);
+}
+
+void Int8Convolution::Call::write(void* output) {
+  places_.output = output;
+  set_place(memories_[1], output);
+}
+
+void Int8Convolution::Call::run() const {
+  const Int8Problem& problem = convolution_->problem_;
+  if (convolution_->border_bytes() > 0) {
+    with_border(problem.shape, problem.input.zero, places_.input, places_.border);
+  }
+  if (problem.narrow_residual && places_.residual != places_.output) {
+    std::memcpy(places_.output, places_.residual, convolution_->description_.dst_desc().get_size());
+  }
+  const Stage stage("convolution");
+  dnnl::error::wrap_c_api(
+      dnnl_primitive_execute(convolution_->primitive_.get(), stream().get(),
+                             static_cast<int>(arguments_.size()), arguments_.data()),
+      "int8: a convolution failed");
+}
 
 at::Tensor int8_conv_block(const ConvBlockArguments& arguments, const LayerRanges& ranges) {
   ConvolutionWeights weights{arguments.weight, {}};
@@ -192,7 +226,7 @@ at::Tensor int8_conv_block(const ConvBlockArguments& arguments, const LayerRange
   const ConvolutionShape shape = shape_of(arguments, at::kByte);
   require(arguments.input.numel() > 0, "conv-block: int8 takes at least one map");
   const at::Tensor input = quantised(last(arguments.input), affine_of(ranges.input));
-  Problem problem{.shape = shape, .input = affine_of(input)};
+  Int8Problem problem{.shape = shape, .input = affine_of(input)};
   if (arguments.narrow_output) problem.output = affine_of(ranges.output);
   at::Tensor residual;
   if (arguments.residual) {

@@ -13,6 +13,7 @@ namespace harness::kernels {
 
 struct LayerRanges {
   Range input{}, output{};
+  bool operator==(const LayerRanges&) const = default;
 };
 
 /// Of a model's layers; its weights outlive it.

@@ -12,6 +12,7 @@
 #include "kernels/conv_chain/conv_chain.hpp"
 #include "kernels/encoder/encoder.hpp"
 #include "kernels/int8/int8.hpp"
+#include "kernels/runtime/threads.hpp"
 #include "tests/support/int8_blocks.hpp"
 
 using namespace harness::kernels;  // NOLINT(google-build-using-namespace)
@@ -147,6 +148,64 @@ TEST_CASE("int8: a chain hands over in eight bits between its layers", "[int8][c
     CHECK(at::equal(found[1], found[2]));
     CHECK((found[0] - found[1]).norm().item<double>() / found[0].norm().item<double>() < 0.02);
   }
+}
+
+TEST_CASE("int8: a prepared chain gives the bits of one block after another",
+          "[int8][conv-chain]") {
+  const c10::InferenceMode no_gradients;
+  at::manual_seed(43);
+  const auto layer = [](std::int64_t in, std::int64_t out, std::int64_t kernel, std::int64_t groups,
+                        bool relu) {
+    return ConvChainLayer{.weight = at::randn({out, in / groups, kernel, kernel}) * 0.3,
+                          .bias = at::randn({out}) * 0.2,
+                          .padding = (kernel - 1) / 2,
+                          .groups = groups,
+                          .relu = relu};
+  };
+  // Maps of both signs are padded with their zero; a sum is the last to read what it adds, or is
+  // not, or adds what its own layer takes.
+  std::vector<ConvChainLayer> layers{layer(3, 16, 3, 1, false),  layer(16, 32, 1, 1, true),
+                                     layer(32, 32, 3, 32, true), layer(32, 16, 1, 1, false),
+                                     layer(16, 16, 3, 1, true),  layer(16, 16, 3, 1, false),
+                                     layer(16, 16, 1, 1, true),  layer(16, 24, 1, 1, true)};
+  layers[0].stride = 2;
+  layers[3].adds_input_of = 1;
+  layers[5].adds_input_of = 4;
+  layers[6].adds_input_of = 6;
+  const ConvChainArguments arguments{.layers = layers};
+  const auto blocks = conv_chain_operator().get("blocks")(arguments);
+  const auto custom = conv_chain_operator().get("custom")(arguments);
+  const auto ranges_for = [&](double size) {
+    Int8Ranges ranges;
+    const CalibrationScope calibration(ranges);
+    blocks->forward(last(at::randn({2, 3, 20, 17}) * size));
+    return ranges;
+  };
+  const Int8Ranges small = ranges_for(0.5);
+  const Int8Ranges large = ranges_for(2);
+  const auto check = [&](const Int8Ranges& ranges, at::IntArrayRef sizes) {
+    const at::Tensor maps = last(at::randn(sizes));
+    const at::Tensor before = maps.clone();
+    const Int8Scope int8(&ranges);
+    const at::Tensor wanted = blocks->forward(maps);
+    CHECK(at::equal(custom->forward(maps), wanted));
+    CHECK(at::equal(custom->forward(maps), wanted));
+    CHECK(at::equal(maps, before));
+  };
+  const int threads_before = threads();
+  for (const int count : {1, 3}) {
+    set_threads(count);
+    check(small, {1, 3, 20, 17});
+    check(large, {1, 3, 20, 17});
+    check(small, {5, 3, 9, 11});
+  }
+  set_threads(threads_before);
+  // More sizes than are kept, and the first once more.
+  for (std::int64_t side = 5; side < 15; ++side) check(small, {1, 3, side, side});
+  check(small, {1, 3, 5, 5});
+  const Int8Ranges unknown;
+  const Int8Scope int8(&unknown);
+  CHECK_THROWS_WITH(custom->forward(at::randn({1, 3, 5, 5})), Catch::Contains("nobody measured"));
 }
 
 TEST_CASE("int8: an encoder's four products, attention and norms in float32", "[int8][encoder]") {

@@ -33,11 +33,13 @@ class Clusters {
         say_(say),
         lockstep_{.rounds = plan.rounds,
                   .steps_per_turn = plan.steps_per_turn,
+                  .settle = std::nullopt,
                   .evaluate = true,
                   .unit = plan.variants.front().plan.scenario->info().unit},
         peaks_(plan.variants.front().plan.context.threads) {
     record_.variants.resize(plan.variants.size() + plan.peers.size());
     clocks_.resize(record_.variants.size());
+    settle_.resize(groups.size());
   }
 
   AblationRecord run() {
@@ -104,6 +106,7 @@ class Clusters {
     const std::vector<SideCommand> commands = commands_of(cluster, group);
     std::vector<Turn> round(members.size());
     std::size_t done = 0;
+    lockstep_.settle = settle_[group];
     const ClusterRecord found =
         run_cluster(commands, lockstep_, cluster, [&](std::size_t side, const LockstepTurn& turn) {
           write_sample(members[side], cluster, group, turn);
@@ -123,6 +126,10 @@ class Clusters {
     }
     for (std::size_t k = 0; k < members.size(); ++k) {
       take_over(members[k], found.sides[k], cluster);
+    }
+    if (!settle_[group]) {
+      settle_[group] = found.settle;
+      samples_.add({{"event", "settled"}, {"group", group + 1}, {"steps", found.settle}});
     }
     std::error_code ignored;
     for (const SideCommand& command : commands) fs::remove(command.log, ignored);
@@ -263,6 +270,8 @@ class Clusters {
   LockstepPlan lockstep_;
   PeakSchedule peaks_;
   AblationRecord record_{};
+  /// Of each group, untimed steps before a turn, as its first whole cluster measured them.
+  std::vector<std::optional<std::int64_t>> settle_{};
   std::vector<Clock> clocks_{};
   std::set<std::size_t> restless_{};  ///< who did not sleep; said once of each
   std::string now_{};                 ///< the cluster that is being measured
