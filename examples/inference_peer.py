@@ -16,8 +16,8 @@ that the workload's rules list.
 
 Before the first step the answers to the first samples are held against the oracle's in fp32 (tests/oracle). The norm
 of the difference may be 1e-4 of the norm of the oracle's; in bf16 0.05 for texts and 0.15 for pictures, of which
-PyTorch's autocast takes 0.085; in int8 0.6, which finds mistakes only: the order `evaluate` tells its quality. Of
-detections it is the number, the scores and the boxes, summed over a picture.
+PyTorch's autocast takes 0.085; in int8 0.6 for pictures and 0.9 for texts, which finds mistakes only: the order
+`evaluate` tells its quality. Of detections it is the number, the scores and the boxes, summed over a picture.
 
 --offline answers batch after batch of the evaluation set for the seconds given and prints one line of JSON. Texts are
 put into batches by length, so that there is little padding; the batches come in random order, and the first samples

@@ -139,8 +139,12 @@ at::Tensor Int8Chain::run(const at::Tensor& maps) {
   at::Tensor output =
       at::empty({last.batch, last.out_channels, last.out_height(), last.out_width()},
                 at::TensorOptions(at::kFloat).memory_format(at::MemoryFormat::ChannelsLast));
-  calls_.front().read(input.const_data_ptr());
-  calls_.back().write(output.mutable_data_ptr());
+  Int8Convolution::Places first = calls_.front().places();
+  first.input = input.const_data_ptr();
+  calls_.front().move(first);
+  Int8Convolution::Places end = calls_.back().places();
+  end.output = output.mutable_data_ptr();
+  calls_.back().move(end);
   for (const Int8Convolution::Call& call : calls_) call.run();
   return output;
 }

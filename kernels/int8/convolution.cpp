@@ -107,15 +107,17 @@ void with_border(const ConvolutionShape& s, int zero, const void* input, void* b
 
 at::Tensor bytes(std::size_t count) { return at::empty({static_cast<int64_t>(count)}, at::kByte); }
 
-void set_place(dnnl::memory& memory, const void* place) {
-  memory.set_data_handle(const_cast<void*>(place));
-}
-
 }  // namespace
 
 Int8Convolution::Int8Convolution(const Problem& problem, const ConvolutionWeights& weights,
                                  const at::Tensor& bias)
-    : problem_(problem), description_(describe(problem)), primitive_(description_) {
+    : problem_(problem),
+      description_(describe(problem)),
+      primitive_(description_),
+      scratch_bytes_(description_.scratchpad_desc().get_size()),
+      output_bytes_(description_.dst_desc().get_size()) {
+  const bool bordered = problem_.input.zero != 0 && problem_.shape.padding > 0;
+  if (bordered) border_bytes_ = description_.src_desc().get_size();
   const Int8Weights narrow = int8_weights(weights);
   const KeepingScope keeping;
   const ConvolutionShape& s = problem_.shape;
@@ -133,11 +135,6 @@ Int8Convolution::Int8Convolution(const Problem& problem, const ConvolutionWeight
   bias_ = constant.to(at::kFloat).contiguous();
 }
 
-std::size_t Int8Convolution::border_bytes() const {
-  const bool bordered = problem_.input.zero != 0 && problem_.shape.padding > 0;
-  return bordered ? description_.src_desc().get_size() : 0;
-}
-
 at::Tensor Int8Convolution::run(const at::Tensor& input, const at::Tensor& residual) const {
   const ConvolutionShape& s = problem_.shape;
   const std::vector<int64_t> sizes{s.batch, s.out_channels, s.out_height(), s.out_width()};
@@ -148,17 +145,23 @@ at::Tensor Int8Convolution::run(const at::Tensor& input, const at::Tensor& resid
                       at::TensorOptions(at::kFloat).memory_format(at::MemoryFormat::ChannelsLast));
   const at::Tensor border = bytes(border_bytes());
   const at::Tensor scratch = bytes(scratch_bytes());
-  const Call call(*this, {.input = input.const_data_ptr(),
-                          .border = border.mutable_data_ptr(),
-                          .residual = residual.defined() ? residual.const_data_ptr() : nullptr,
-                          .output = output.mutable_data_ptr(),
-                          .scratch = scratch.mutable_data_ptr()});
-  call.run();
+  const Places places{.input = input.const_data_ptr(),
+                      .border = border.mutable_data_ptr(),
+                      .residual = residual.defined() ? residual.const_data_ptr() : nullptr,
+                      .output = output.mutable_data_ptr(),
+                      .scratch = scratch.mutable_data_ptr()};
+  if (const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock); lock) {
+    if (!call_) call_.emplace(*this, places);
+    call_->move(places);
+    call_->run();
+  } else {
+    Call(*this, places).run();
+  }
   return output;
 }
 
 Int8Convolution::Call::Call(const Int8Convolution& convolution, const Places& places)
-    : convolution_(&convolution), places_(places) {
+    : convolution_(&convolution) {
   constexpr std::size_t kMost = 7;
   memories_.reserve(kMost);
   arguments_.reserve(kMost);
@@ -166,20 +169,21 @@ Int8Convolution::Call::Call(const Int8Convolution& convolution, const Places& pl
   const auto constant = [&](int argument, const Memory::desc& of, const at::Tensor& values) {
     add(argument, of, values.const_data_ptr());
   };
-  add(DNNL_ARG_SRC, description.src_desc(),
-      convolution.border_bytes() > 0 ? places.border : places.input);
-  add(DNNL_ARG_DST, description.dst_desc(), places.output);
+  // In the order of move().
+  add(DNNL_ARG_SRC, description.src_desc(), nullptr);
+  add(DNNL_ARG_DST, description.dst_desc(), nullptr);
+  if (convolution.scratch_bytes() > 0) {
+    add(DNNL_ARG_SCRATCHPAD, description.scratchpad_desc(), nullptr);
+  }
+  if (convolution.adds_floats()) {
+    add(DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, residual_of(convolution.problem_.shape),
+        nullptr);
+  }
   constant(DNNL_ARG_WEIGHTS, description.weights_desc(), convolution.weights_);
   constant(DNNL_ARG_BIAS, description.bias_desc(), convolution.bias_);
   constant(DNNL_ARG_ATTR_SCALES | DNNL_ARG_WEIGHTS,
            {{convolution.problem_.shape.out_channels}, Type::f32, Tag::a}, convolution.scales_);
-  if (convolution.scratch_bytes() > 0) {
-    add(DNNL_ARG_SCRATCHPAD, description.scratchpad_desc(), places.scratch);
-  }
-  if (places.residual != nullptr && !convolution.problem_.narrow_residual) {
-    add(DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, residual_of(convolution.problem_.shape),
-        places.residual);
-  }
+  move(places);
 }
 
 void Int8Convolution::Call::add(int argument, const Memory::desc& description, const void* place) {
@@ -188,14 +192,17 @@ void Int8Convolution::Call::add(int argument, const Memory::desc& description, c
   arguments_.push_back({argument, memories_.back().get()});
 }
 
-void Int8Convolution::Call::read(const void* input) {
-  places_.input = input;
-  if (convolution_->border_bytes() == 0) set_place(memories_[0], input);
-}
-
-void Int8Convolution::Call::write(void* output) {
-  places_.output = output;
-  set_place(memories_[1], output);
+void Int8Convolution::Call::move(const Places& places) {
+  places_ = places;
+  const bool bordered = convolution_->border_bytes() > 0;
+  std::size_t next = 0;
+  const auto place = [&](const void* there) {
+    memories_[next++].set_data_handle(const_cast<void*>(there));  // what is read is not written
+  };
+  place(bordered ? places.border : places.input);
+  place(places.output);
+  if (convolution_->scratch_bytes() > 0) place(places.scratch);
+  if (convolution_->adds_floats()) place(places.residual);
 }
 
 void Int8Convolution::Call::run() const {
@@ -204,7 +211,7 @@ void Int8Convolution::Call::run() const {
     with_border(problem.shape, problem.input.zero, places_.input, places_.border);
   }
   if (problem.narrow_residual && places_.residual != places_.output) {
-    std::memcpy(places_.output, places_.residual, convolution_->description_.dst_desc().get_size());
+    std::memcpy(places_.output, places_.residual, convolution_->output_bytes_);
   }
   const Stage stage("convolution");
   dnnl::error::wrap_c_api(

@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstddef>
+#include <mutex>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
 #include <vector>
@@ -44,10 +45,10 @@ class Int8Convolution {
     void* scratch = nullptr;  ///< scratch_bytes(), aligned to 64 bytes
   };
   /// Of the input with what lies around it; 0: it is read where it lies.
-  std::size_t border_bytes() const;
-  std::size_t scratch_bytes() const { return description_.scratchpad_desc().get_size(); }
+  std::size_t border_bytes() const { return border_bytes_; }
+  std::size_t scratch_bytes() const { return scratch_bytes_; }
 
-  /// What the primitive is called with, prepared for places that stay where they are.
+  /// What the primitive is called with, made once for many calls. By one thread at a time.
   class Call {
    public:
     Call(const Int8Convolution& convolution, const Places& places);
@@ -56,25 +57,30 @@ class Int8Convolution {
     Call& operator=(const Call&) = delete;
     Call& operator=(Call&&) = delete;
     ~Call() = default;
-    /// Another input, or another output.
-    void read(const void* input);
-    void write(void* output);
+    const Places& places() const { return places_; }
+    void move(const Places& places);
     void run() const;
 
    private:
     void add(int argument, const dnnl::memory::desc& description, const void* place);
 
     const Int8Convolution* convolution_;
-    Places places_;
+    Places places_{};
     std::vector<dnnl::memory> memories_{};
     std::vector<dnnl_exec_arg_t> arguments_{};
   };
 
  private:
+  /// Whether a residual in float32 is among what the primitive reads.
+  bool adds_floats() const { return problem_.shape.residual && !problem_.narrow_residual; }
+
   Problem problem_;
   dnnl::convolution_forward::primitive_desc description_;
   dnnl::convolution_forward primitive_;
+  std::size_t border_bytes_ = 0, scratch_bytes_ = 0, output_bytes_ = 0;
   at::Tensor weights_{}, scales_{}, bias_{};
+  mutable std::mutex mutex_{};
+  mutable std::optional<Call> call_{};  ///< of run(), by one thread at a time
 };
 
 }  // namespace harness::kernels
