@@ -132,14 +132,28 @@ class Finder {
   void quality(std::size_t i) {
     const std::optional<QualityReport>& report = ablation_.variants[i].quality;
     if (report) {
-      check_quality(*report, ablation_.settings, steps_before_quality(), path_of(i) + "/quality",
-                    problems_);
+      // Processes of their own settle before their turns, by as many steps as they need.
+      const bool settles = ablation_.settings.effective.contains("clusters");
+      check_quality(*report, ablation_.settings,
+                    settles ? std::nullopt : std::optional(steps_before_quality()),
+                    path_of(i) + "/quality", problems_);
+      if (settles) reached(*report, path_of(i) + "/quality/reached_at_step");
     }
     if (ablation_.variants[i].peer) return;
     if (ablation_.status.state != RunState::kValid) return;
     problems_.expect(
         report && report->passed.value_or(true), "/status/state",
         fmt::format("valid, although '{}' did not reach the quality", ablation_.variants[i].name));
+  }
+
+  void reached(const QualityReport& report, const std::string& path) {
+    const bool passed = report.passed.value_or(false);
+    problems_.expect(report.reached_at_step.has_value() == passed, path,
+                     passed ? "null, but it passed" : "a step, but it did not pass");
+    if (!report.reached_at_step) return;
+    problems_.expect(*report.reached_at_step >= steps_before_quality(), path,
+                     fmt::format("{}, but {} steps were planned", *report.reached_at_step,
+                                 steps_before_quality()));
   }
 
   /// It was evaluated once: behind the rounds of its first cluster, or of the one process.

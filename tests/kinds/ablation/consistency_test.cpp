@@ -77,8 +77,13 @@ TEST_CASE_METHOD(Fixture, "parts of an ablation that disagree are named by path"
        "42 were planned"},
       {[](json& d) { d["variants"][1]["turns"][3]["warmup"] = true; }, "/variants/1/turns/3/warmup",
        "with 0 warm-up rounds"},
-      {[](json& d) { d["settings"]["effective"]["warmup_steps"] = 0; },
-       "/variants/1/quality/reached_at_step", "number of steps give 3"},
+      {[](json& d) { d["settings"]["effective"]["warmup_steps"] = 9; },
+       "/variants/1/quality/reached_at_step", "12 steps were planned"},
+      {[](json& d) {
+         d["variants"][1]["quality"]["reached_at_step"] = nullptr;
+         d["variants"][1]["quality"]["missing"]["reached_at_step"] = "lost";
+       },
+       "/variants/1/quality/reached_at_step", "null, but it passed"},
       {[](json& d) { d["variants"][1]["turns"][4]["order"] = 9; }, "/variants/1/turns/4/order",
        "each of 4 has a place of its own"},
       {[](json& d) { d["variants"][1]["turns"][4]["round"] = 4; }, "/variants/1/turns/4/round",
@@ -164,6 +169,13 @@ TEST_CASE_METHOD(Fixture, "rounds of one process go forwards and backwards", "[a
           "/variants/1/turns/4/cluster", "without clusters");
   refused([](json& d) { d["variants"][1]["turns"][4]["round"] = 4; }, "/variants/1/turns/4/round",
           "it is turn 5");
+}
+
+TEST_CASE_METHOD(Fixture, "variants that settled before their turns did more steps than planned",
+                 "[ablation]") {
+  CHECK(edited([](json& d) {
+          d["variants"][1]["quality"]["reached_at_step"] = 50;
+        }).problems.empty());
 }
 
 TEST_CASE_METHOD(Fixture, "an ablation that owns up to a missed quality is sound, but invalid",
