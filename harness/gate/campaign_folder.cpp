@@ -76,10 +76,10 @@ FolderLock::FolderLock(const fs::path& path)
 
 FolderLock::~FolderLock() { ::close(lock_); }
 
-AskingFolder::AskingFolder(const fs::path& path) : path_(path), lock_(made(path)) {
-  refuse_results_in(path_);
-  fs::remove_all(path_ / kAskedFolder);
-  fs::create_directory(path_ / kAskedFolder);
+AskingFolder::AskingFolder(const fs::path& path) : lock_(made(path)) {
+  refuse_results_in(path);
+  fs::remove_all(path / kAskedFolder);
+  fs::create_directory(path / kAskedFolder);
 }
 
 CampaignFolder::CampaignFolder(const fs::path& path, const std::vector<std::string>& sides,

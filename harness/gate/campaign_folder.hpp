@@ -40,7 +40,6 @@ class AskingFolder {
   explicit AskingFolder(const std::filesystem::path& path);
 
  private:
-  std::filesystem::path path_;
   FolderLock lock_;
 };
 

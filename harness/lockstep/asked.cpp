@@ -160,7 +160,7 @@ Asking ask_command(const std::string& text, const fs::path& files, const Variabl
   const ShellRun run = run_shell_command(text, asking(files, more), log, limit_seconds);
   if (interrupt_requested()) throw Interrupted();
   std::string failure;
-  // A log that cannot be kept is no fault of the command's, and is noted when it is measured.
+  // A log that cannot be kept is no fault of the command's, and whole runs note it anew.
   if (run.timed_out) {
     failure = "the command was ended after " + format_time_left(limit_seconds);
   } else if (run.exit_code != 0) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <random>
 
+#include "harness/lockstep/protocol.hpp"
 #include "harness/stats/stats.hpp"
 
 namespace harness {
@@ -46,7 +47,7 @@ std::int64_t settling_steps(std::int64_t needed, std::int64_t steps_per_turn, st
   // Each cluster's first turn comes behind equally many steps, so it must be drawn from more.
   const std::int64_t turns = round == 1 ? 4 : 1;
   const auto drawn = static_cast<std::int64_t>(std::mt19937(seed)());
-  return needed + drawn % (turns * (needed + steps_per_turn));
+  return std::min(needed + drawn % (turns * (needed + steps_per_turn)), kMostStepsOfOrder);
 }
 
 }  // namespace harness

@@ -112,18 +112,23 @@ class CustomChain final : public ConvChain {
     const bool prepared = lock && Int8Chain::computes(layers_) && !Profiler::records_here();
     if (!prepared || maps.numel() == 0) return composed_->forward(maps);
     check_maps(layers_, maps);
+    Int8Chain* const chain = int8_chain(maps.sizes(), ranges);
+    if (chain == nullptr) return composed_->forward(maps);
     const KernelScope scope("conv-chain");
-    const at::Tensor output = int8_chain(maps.sizes(), ranges).run(maps);
+    const at::Tensor output = chain->run(maps);
     return mean_ ? output.mean({2, 3}, false, at::kFloat) : output;
   }
 
-  Int8Chain& int8_chain(at::IntArrayRef sizes, const Int8Ranges& ranges) {
+  /// Null beyond the first few sizes: who sends batches of any size is not to wait for a chain to
+  /// be made for each.
+  Int8Chain* int8_chain(at::IntArrayRef sizes, const Int8Ranges& ranges) {
     for (const auto& one : narrower_) {
-      if (one->is_for(ranges, sizes)) return *one;
+      if (one->is_for(ranges, sizes)) return one.get();
     }
-    constexpr std::size_t kMost = 8;  // batches of several sizes
-    if (narrower_.size() == kMost) narrower_.erase(narrower_.begin());
-    return *narrower_.emplace_back(std::make_unique<Int8Chain>(layers_, ranges, sizes));
+    std::erase_if(narrower_, [&](const auto& one) { return !one->is_for(ranges); });
+    constexpr std::size_t kMost = 8;
+    if (narrower_.size() == kMost) return nullptr;
+    return narrower_.emplace_back(std::make_unique<Int8Chain>(layers_, ranges, sizes)).get();
   }
 
   /// A scope for each layer: in one region they would be one kernel.
@@ -177,7 +182,9 @@ class CustomChain final : public ConvChain {
 
 const Register<ConvChainFn> registered_conv_chain_custom{
     conv_chain_operator(),
-    {"custom", "All layers in one parallel region; pictures of a batch stay with their thread.",
+    {"custom",
+     "All layers in one parallel region, pictures staying with their thread; in int8 prepared "
+     "once.",
      [](const ConvChainArguments& arguments) -> std::unique_ptr<ConvChain> {
        return std::make_unique<CustomChain>(arguments);
      }}};

@@ -125,7 +125,11 @@ void Int8Chain::place_maps(const std::vector<ConvChainLayer>& layers) {
 }
 
 bool Int8Chain::is_for(const Int8Ranges& ranges, at::IntArrayRef sizes) const {
-  if (sizes != at::IntArrayRef(sizes_) || threads() != threads_) return false;
+  return sizes == at::IntArrayRef(sizes_) && is_for(ranges);
+}
+
+bool Int8Chain::is_for(const Int8Ranges& ranges) const {
+  if (threads() != threads_) return false;
   for (std::size_t i = 0; i < weights_.size(); ++i) {
     if (ranges.of(weights_[i]) != ranges_[i]) return false;
   }

@@ -1,5 +1,5 @@
 // A chain of convolutions in int8, prepared for maps of one size: what goes from layer to layer
-// lies in memory of its own, and a run makes no tensor but its answer.
+// lies in memory of its own, so no layer makes a tensor.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -21,11 +21,14 @@ class Int8Chain {
   static bool computes(const std::vector<ConvChainLayer>& layers);
 
   /// For maps of those sizes (N, C, H, W), none of them 0, by as many threads as there are now.
-  /// Weights are taken over. Preconditions: computes(layers), and check_maps() takes such maps.
+  /// Weights are taken as they are now. Preconditions: computes(layers), and check_maps() takes
+  /// such maps. Throws std::invalid_argument for layers that nobody measured, and dnnl::error.
   Int8Chain(const std::vector<ConvChainLayer>& layers, const Int8Ranges& ranges,
             at::IntArrayRef sizes);
 
-  /// Whether it was made for that.
+  /// Whether it was made for these ranges and as many threads as there are; and for such maps.
+  /// Throws std::invalid_argument for ranges without its layers.
+  bool is_for(const Int8Ranges& ranges) const;
   bool is_for(const Int8Ranges& ranges, at::IntArrayRef sizes) const;
 
   /// As int8_conv_block() of one layer after another, bit for bit. By one thread at a time.

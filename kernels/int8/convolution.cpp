@@ -1,6 +1,6 @@
-// Zero points are taken out of the products: what they
-// add is the same for each position, so it stands in the bias; maps whose zero is no 0 are padded
-// beforehand. So a primitive sees plain integers, which every one of oneDNN's kernels takes.
+// Zero points are taken out of the products: what they add is the same for each position, so it
+// stands in the bias; maps whose zero is no 0 are padded beforehand. So a primitive sees plain
+// integers, which every one of oneDNN's kernels takes.
 #include "kernels/int8/convolution.hpp"
 
 #include <ATen/ATen.h>

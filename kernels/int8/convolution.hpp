@@ -27,6 +27,7 @@ class Int8Convolution {
  public:
   using Problem = Int8Problem;
 
+  /// Throws dnnl::error, as run() and calls do.
   Int8Convolution(const Problem& problem, const ConvolutionWeights& weights,
                   const at::Tensor& bias);
 
@@ -48,7 +49,8 @@ class Int8Convolution {
   std::size_t border_bytes() const { return border_bytes_; }
   std::size_t scratch_bytes() const { return scratch_bytes_; }
 
-  /// What the primitive is called with, made once for many calls. By one thread at a time.
+  /// What the primitive is called with, made once for many calls, which the convolution outlives.
+  /// By one thread at a time.
   class Call {
    public:
     Call(const Int8Convolution& convolution, const Places& places);

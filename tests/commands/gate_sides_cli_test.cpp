@@ -42,7 +42,7 @@ std::string script(const TemporaryFolder& folder, const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("an anchor that does not run costs no verdict", "[gate][lockstep][anchor][cli][long]") {
+TEST_CASE("an anchor that does not run costs no verdict", "[gate][lockstep][anchor][cli]") {
   struct Case {
     std::string anchor;
     const char* why;

@@ -229,7 +229,7 @@ TEST_CASE("a side that fails ends its cluster with the reason", "[lockstep][long
   }
 }
 
-TEST_CASE("a side that hangs is not waited for for ever", "[lockstep][long]") {
+TEST_CASE("a side that hangs is not waited for for ever", "[lockstep]") {
   Sides sides;
   const ClusterRecord record = sides.run_against(
       side_that(R"(n=$((n+1)); [ $n -lt 2 ] || sleep 100; echo '{"seconds":[0.01]}')"), 3,

@@ -22,6 +22,10 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
+/// Where the rules give a turn several steps these are short, and the first ones behind another
+/// side's turn slow.
+bool settles(const AblationPlan& plan) { return plan.steps_per_turn > 1; }
+
 class Clusters {
  public:
   Clusters(const AblationPlan& plan, const std::vector<std::vector<std::size_t>>& groups,
@@ -33,7 +37,7 @@ class Clusters {
         say_(say),
         lockstep_{.rounds = plan.rounds,
                   .steps_per_turn = plan.steps_per_turn,
-                  .settle = std::nullopt,
+                  .settle = settles(plan) ? std::nullopt : std::optional<std::int64_t>(0),
                   .evaluate = true,
                   .unit = plan.variants.front().plan.scenario->info().unit},
         peaks_(plan.variants.front().plan.context.threads) {
@@ -106,7 +110,7 @@ class Clusters {
     const std::vector<SideCommand> commands = commands_of(cluster, group);
     std::vector<Turn> round(members.size());
     std::size_t done = 0;
-    lockstep_.settle = settle_[group];
+    if (settles(plan_)) lockstep_.settle = settle_[group];
     const ClusterRecord found =
         run_cluster(commands, lockstep_, cluster, [&](std::size_t side, const LockstepTurn& turn) {
           write_sample(members[side], cluster, group, turn);
@@ -127,7 +131,7 @@ class Clusters {
     for (std::size_t k = 0; k < members.size(); ++k) {
       take_over(members[k], found.sides[k], cluster);
     }
-    if (!settle_[group]) {
+    if (settles(plan_) && !settle_[group]) {
       settle_[group] = found.settle;
       samples_.add({{"event", "settled"}, {"group", group + 1}, {"steps", found.settle}});
     }

@@ -132,8 +132,10 @@ class Finder {
   void quality(std::size_t i) {
     const std::optional<QualityReport>& report = ablation_.variants[i].quality;
     if (report) {
-      // Processes of their own settle before their turns, by as many steps as they need.
-      const bool settles = ablation_.settings.effective.contains("clusters");
+      // Processes of their own settle before turns of short steps, by as many as they need.
+      const json& effective = ablation_.settings.effective;
+      const bool settles =
+          effective.contains("clusters") && effective.value("steps_per_turn", 1) > 1;
       check_quality(*report, ablation_.settings,
                     settles ? std::nullopt : std::optional(steps_before_quality()),
                     path_of(i) + "/quality", problems_);

@@ -77,13 +77,8 @@ TEST_CASE_METHOD(Fixture, "parts of an ablation that disagree are named by path"
        "42 were planned"},
       {[](json& d) { d["variants"][1]["turns"][3]["warmup"] = true; }, "/variants/1/turns/3/warmup",
        "with 0 warm-up rounds"},
-      {[](json& d) { d["settings"]["effective"]["warmup_steps"] = 9; },
-       "/variants/1/quality/reached_at_step", "12 steps were planned"},
-      {[](json& d) {
-         d["variants"][1]["quality"]["reached_at_step"] = nullptr;
-         d["variants"][1]["quality"]["missing"]["reached_at_step"] = "lost";
-       },
-       "/variants/1/quality/reached_at_step", "null, but it passed"},
+      {[](json& d) { d["settings"]["effective"]["warmup_steps"] = 0; },
+       "/variants/1/quality/reached_at_step", "number of steps give 3"},
       {[](json& d) { d["variants"][1]["turns"][4]["order"] = 9; }, "/variants/1/turns/4/order",
        "each of 4 has a place of its own"},
       {[](json& d) { d["variants"][1]["turns"][4]["round"] = 4; }, "/variants/1/turns/4/round",
@@ -171,11 +166,28 @@ TEST_CASE_METHOD(Fixture, "rounds of one process go forwards and backwards", "[a
           "it is turn 5");
 }
 
-TEST_CASE_METHOD(Fixture, "variants that settled before their turns did more steps than planned",
+TEST_CASE_METHOD(Fixture, "before turns of several steps there may be more steps than planned",
                  "[ablation]") {
-  CHECK(edited([](json& d) {
-          d["variants"][1]["quality"]["reached_at_step"] = 50;
-        }).problems.empty());
+  const auto reached = [&](const json& step) {
+    return edited([&](json& d) {
+      d["settings"]["effective"]["steps_per_turn"] = 2;
+      for (json& variant : d["variants"]) {
+        for (json& turn : variant["turns"]) {
+          turn["step_seconds"].push_back(turn["step_seconds"][0]);
+          for (json& phase : turn["phase_seconds"]) phase.push_back(phase[0]);
+        }
+        if (!variant["quality"].is_object()) continue;
+        variant["quality"]["reached_at_step"] = step;
+        if (step.is_null()) variant["quality"]["missing"]["reached_at_step"] = "lost";
+      }
+    });
+  };
+  for (const int enough : {8, 50}) CHECK(reached(enough).problems.empty());
+  for (const json& wrong : {json(7), json(nullptr)}) {
+    const ValidationReport report = reached(wrong);
+    REQUIRE_FALSE(report.problems.empty());
+    CHECK_THAT(report.problems.front().path, Catch::EndsWith("/quality/reached_at_step"));
+  }
 }
 
 TEST_CASE_METHOD(Fixture, "an ablation that owns up to a missed quality is sound, but invalid",
