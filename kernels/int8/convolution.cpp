@@ -138,7 +138,7 @@ Int8Convolution::Int8Convolution(const Problem& problem, const ConvolutionWeight
 at::Tensor Int8Convolution::run(const at::Tensor& input, const at::Tensor& residual) const {
   const ConvolutionShape& s = problem_.shape;
   const std::vector<int64_t> sizes{s.batch, s.out_channels, s.out_height(), s.out_width()};
-  const at::Tensor output =
+  at::Tensor output =
       problem_.output
           ? empty_quantised(sizes, *problem_.output, at::MemoryFormat::ChannelsLast)
           : at::empty(sizes,

@@ -158,7 +158,7 @@ class Finder {
                                  steps_before_quality()));
   }
 
-  /// It was evaluated once: behind the rounds of its first cluster, or of the one process.
+  /// At least: it was evaluated once, behind the rounds of the first cluster, or of one process.
   std::int64_t steps_before_quality() const {
     const nlohmann::json& effective = ablation_.settings.effective;
     const auto count = [&](const char* key) { return effective.value(key, std::int64_t{0}); };
