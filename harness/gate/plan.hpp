@@ -62,7 +62,7 @@ struct ClusterPlan {
 };
 
 /// What `budget_seconds` buy, in whole blocks: at most `most` clusters, at least `fewest`, with as
-/// many rounds as leave 40 clusters: below that the number of clusters is worth more than the
+/// many rounds as leave 46 clusters: below that the number of clusters is worth more than the
 /// precision of each. Throws std::invalid_argument for costs or a budget that are no numbers, and
 /// for clusters that cost nothing.
 ClusterPlan plan_clusters(double budget_seconds, const ClusterCost& cost, std::size_t fewest,

@@ -102,7 +102,7 @@ TEST_CASE("pairs need both sides", "[gate]") {
     const GateReport report =
         judged(of_campaign("baseline", 9, 0.5), of_campaign("candidate", 9, 0.5));
     CHECK(row(report, "time.step").verdict == Verdict::kInconclusive);
-    CHECK_THAT(row(report, "time.step").note, Catch::Contains("no fewer than 20"));
+    CHECK_THAT(row(report, "time.step").note, Catch::Contains("no fewer than 14"));
   }
 }
 

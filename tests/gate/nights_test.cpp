@@ -44,13 +44,13 @@ TEST_CASE("a night is planned from its budget and what the last cluster cost", "
   CHECK(nights.rounds() == 3);
   nights.add(cluster_of(1, 10), false);
   nights.add(cluster_of(2, 10), false);
-  // 4 s a cluster of 10 rounds, and up to 6 s where there is time for 20.
+  // 4 s a cluster of 10 rounds: there is time for 40 of 20 rounds, or 46 of 16.
   nights.begin({60 * 4.0}, 3);
-  CHECK(nights.plan().nights.at(0).clusters == 40);
-  CHECK(nights.rounds() == 20);
-  CHECK(read_plan(folder.path())->rounds == 20);
+  CHECK(nights.plan().nights.at(0).clusters == 46);
+  CHECK(nights.rounds() == 16);
+  CHECK(read_plan(folder.path())->rounds == 16);
   CHECK(read_plan(folder.path())->plan.nights.size() == 1);
-  CHECK(nights.planned_clusters() == 40);
+  CHECK(nights.planned_clusters() == 46);
   nights.end_early();
   CHECK(read_plan(folder.path())->plan.nights.at(0).ended == 2);
 }
@@ -72,11 +72,11 @@ TEST_CASE("a budget without room for a verdict is refused", "[gate][plan]") {
   const TemporaryFolder folder;
   Nights nights(campaign(false), folder.path(), {});
   nights.add(cluster_of(1, 10), false);
-  // 20 clusters of 3 rounds take 52 s.
-  CHECK_THROWS_WITH(nights.begin({40}, 3),
-                    Catch::StartsWith("--budget 0.66") && Catch::EndsWith("(--budget 1 would do)"));
-  CHECK_THROWS_WITH(nights.begin({20, true}, 3),
-                    Catch::StartsWith("the usual budget of 20 s: a cluster takes 4 s"));
+  // 14 clusters of 3 rounds take 36.4 s.
+  CHECK_THROWS_WITH(nights.begin({30}, 3),
+                    Catch::StartsWith("--budget 0.5:") && Catch::EndsWith("(--budget 1 would do)"));
+  CHECK_THROWS_WITH(nights.begin({15, true}, 3),
+                    Catch::StartsWith("the usual budget of 15 s: a cluster takes 4 s"));
   CHECK_FALSE(nights.planned());
   CHECK_FALSE(read_plan(folder.path())->budget_seconds.has_value());
 }
@@ -85,14 +85,14 @@ TEST_CASE("a usual budget that seems too small may take twice as long", "[gate][
   const TemporaryFolder folder;
   Nights nights(campaign(false), folder.path(), {});
   nights.add(cluster_of(1, 10), false);
-  nights.begin({40, true}, 3);
-  CHECK(nights.planned_clusters() == 30);
+  nights.begin({30, true}, 3);
+  CHECK(nights.planned_clusters() == 22);
   CHECK(nights.rounds() == 3);
   CHECK(nights.extension() ==
-        "a cluster takes 4 s, and the usual 40 s have no room for 20: up to 1 min 20 s may be "
+        "a cluster takes 4 s, and the usual 30 s have no room for 14: up to 1 min 00 s may be "
         "taken");
   // Who goes on with it after a stop has that time, too.
-  CHECK(read_plan(folder.path())->budget_seconds == 80);
+  CHECK(read_plan(folder.path())->budget_seconds == 60);
   // One that does is as it was.
   const TemporaryFolder other;
   Nights usual(campaign(false), other.path(), {});
@@ -107,11 +107,11 @@ TEST_CASE("too few pairs are refused whatever the budget", "[gate][plan]") {
   GateOptions options;
   options.most_clusters = 10;
   Nights nights(campaign(false), folder.path(), options);
-  const std::string refused = "--pairs 10: no fewer than 20 can tell (--pairs 20 would do)";
+  const std::string refused = "--pairs 10: no fewer than 14 can tell (--pairs 14 would do)";
   CHECK_THROWS_WITH(nights.require_enough(1), refused);
   nights.add(cluster_of(1, 10), false);
   CHECK_THROWS_WITH(nights.begin({1, true}, 1), refused);
-  options.most_clusters = 20;
+  options.most_clusters = 14;
   CHECK_NOTHROW(Nights(campaign(false), folder.path(), options).require_enough(1));
 }
 

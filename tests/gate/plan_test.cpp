@@ -101,16 +101,16 @@ TEST_CASE("a budget buys clusters first, then rounds", "[gate][plan]") {
   CHECK(cheap.seconds == Approx(96 * 2.02));
   // Dear ones: as few as there may be.
   const ClusterPlan dear = plan_clusters(3600, {10, 10}, 16, 96, 1);
-  CHECK(dear.rounds == 7);
-  CHECK(dear.clusters == 40);
-  CHECK(dear.seconds == Approx(3600));
+  CHECK(dear.rounds == 5);
+  CHECK(dear.clusters == 51);
+  CHECK(dear.seconds == Approx(51 * 70));
   const ClusterPlan dearest = plan_clusters(3600, {10, 40}, 16, 96, 1);
   CHECK(dearest.rounds == 3);
   CHECK(dearest.clusters == 25);
-  // In between: the most rounds that leave 40 clusters.
-  const ClusterPlan between = plan_clusters(40 * 80, {10, 4}, 16, 96, 1);
+  // In between: the most rounds that leave 46 clusters.
+  const ClusterPlan between = plan_clusters(46 * 80, {10, 4}, 16, 96, 1);
   CHECK(between.rounds == 15);
-  CHECK(between.clusters == 40);
+  CHECK(between.clusters == 46);
   // Three sides start three times.
   CHECK(plan_clusters(3600, {10, 40, 3}, 16, 96, 1).clusters == 24);
 }
