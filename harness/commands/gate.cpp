@@ -39,7 +39,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // With fewer nothing can be called the same (fewest_clusters).
-constexpr std::int64_t kFewestPairs = 20;
+constexpr std::int64_t kFewestPairs = 14;
 constexpr std::int64_t kMostPairs = 10000;
 constexpr double kMostBudgetMinutes = 1e6;
 /// What a campaign that goes on is not told again, since its folder knows it.

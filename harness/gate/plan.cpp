@@ -13,7 +13,7 @@ constexpr std::array kSpent = {0.02, 0.16, 0.44, 1.0};  // of its error, up to t
 constexpr double kPooledNight = 0.75;
 /// The fewest whose second look (24) may say "same" of nights that pool, where none of them is
 /// slow: most campaigns of an unchanged program then end half way. Of noise well below the margin
-/// so many find what is slow in one start of three in 99 of 100 campaigns; 20 in 53, 32 in 95.
+/// 40 find what is slow in one start of three in 99 of 100 campaigns; 20 in 53, 32 in 95.
 constexpr std::size_t kEnough = 46;
 
 std::size_t whole_blocks(double clusters, std::size_t block) {

@@ -8,8 +8,10 @@ namespace harness {
 namespace {
 
 /// The probability of outcomes changes little over a deviation of shares, sqrt(1 / n) / 2: so many
-/// shares are tried for each.
-constexpr double kStepsOfDeviation = 6;
+/// shares are tried for each...
+constexpr double kStepsOfDeviation = 12;
+/// ... and what the worst share between two of them adds is less than this part of the error.
+constexpr double kBetweenSteps = 0.01;
 /// Halvings of [0, 1]: to less than a thousandth.
 constexpr int kHalvings = 11;
 /// Log-likelihoods closer than this are the same.
@@ -98,7 +100,7 @@ double probability_of(const std::vector<std::size_t>& least_better,
   const double negligible = error * 1e-9;
   const std::size_t n = log_factorial.size() - 1;
   const Likelihood likelihood(log_factorial, worse, better);
-  const double share = std::min(1.0, better / (1 - worse));
+  const double share = worse < 1 ? std::min(1.0, better / (1 - worse)) : 1;
   double sum = 0;
   for (std::size_t w = 0; w < least_better.size(); ++w) {
     // From the likeliest number of better ones, or the nearest that counts, both ways.
@@ -130,7 +132,8 @@ bool excess_below(const OutcomeCounts& counts, double limit, double error) {
   const double steps = std::ceil(kStepsOfDeviation * std::sqrt(static_cast<double>(counts.n)));
   for (double step = 0; step <= steps; ++step) {
     const double better = (1 - limit) / 2 * step / steps;
-    if (probability_of(least, logs, better + limit, better, error) > error) return false;
+    const double probability = probability_of(least, logs, better + limit, better, error);
+    if (probability > (1 - kBetweenSteps) * error) return false;
   }
   return true;
 }

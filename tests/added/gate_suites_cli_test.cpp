@@ -186,7 +186,7 @@ TEST_CASE("the steps of a suite's tasks come first, in lockstep",
   const std::string options = " --tasks 'stub-queries' --threads \"$((2 - 1))\"";
   const Outcome outcome =
       home.gate_commands(home.suite_command(options), home.slow_suite() + options, out,
-                         {"--pairs", "20", "--metric", "time.step"});
+                         {"--pairs", "14", "--metric", "time.step"});
   CAPTURE(outcome.out, outcome.err);
   CHECK(outcome.code == 4);
   const json report = json::parse(outcome.out);

@@ -21,7 +21,7 @@ using nlohmann::json;
 
 namespace {
 
-const std::vector<std::string> kFew = {"--pairs", "20", "--allow-debug", "--on-inconclusive",
+const std::vector<std::string> kFew = {"--pairs", "14", "--allow-debug", "--on-inconclusive",
                                        "pass"};
 
 std::string script(const TemporaryFolder& folder, const std::string& text) {
@@ -179,7 +179,7 @@ TEST_CASE("a campaign that goes on asks nobody again", "[gate][asked][resume][cl
   const std::string run = script(
       folder, "[ -z \"$HARNESS_TELL\" ] || echo >>" + asked + "\nexec " + null_side("\"$@\""));
   const fs::path out = folder / "out";
-  Process process({"gate", "--whole", "--allow-debug", "--pairs", "20", "--ab-base", run,
+  Process process({"gate", "--whole", "--allow-debug", "--pairs", "14", "--ab-base", run,
                    "--ab-cand", run, "--out", out.string()});
   wait_until([&] { return fs::exists(out / "candidate/003"); });
   process.signal(SIGINT);

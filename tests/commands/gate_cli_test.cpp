@@ -147,13 +147,13 @@ TEST_CASE("a command that fails on its way is tried once more", "[gate][cli]") {
                              const std::string& candidate) {
     const std::string runs = "RUNS=" + (folder / "runs").string() + "; ";
     return run_harness({"gate", "--ab-base", runs + baseline, "--ab-cand", runs + candidate,
-                        "--pairs", "20", "--format", "json", "--out", (folder / "out").string()});
+                        "--pairs", "14", "--format", "json", "--out", (folder / "out").string()});
   };
   // The first run is the one that asks what the command is.
   const TemporaryFolder once;
   const Outcome faster = outcome_of(once, "sleep 0.04", fails_at("4", "0.005"));
   CAPTURE(faster.out, faster.err);
-  // On a busy machine 20 pairs may leave it open; the failure is no verdict in either case.
+  // On a busy machine 14 pairs may leave it open; the failure is no verdict in either case.
   CHECK((faster.code == 0 || faster.code == 5));
   CHECK_THAT(faster.out,
              Catch::Contains("pair 3 was tried again: candidate: the command ended with "
@@ -297,7 +297,7 @@ TEST_CASE("mistakes at the gate are one line each", "[gate][cli]") {
   check_one_error(run_harness({"gate", "--baseline", "x", "--candidate", "y", "--pause", "3"}), 1,
                   "--pause: is for --ab-base");
   check_one_error(run_harness({"gate", "--ab-base", "a", "--ab-cand", "b", "--pairs", "3"}), 1,
-                  "--pairs 3: too small: at least 20");
+                  "--pairs 3: too small: at least 14");
   check_one_error(run_harness({"gate", "--ab-base", "a", "--ab-cand", "b", "--budget", "-1"}), 1,
                   "--budget -1: too small: at least 0");
   check_one_error(run_harness({"gate", "--baseline", "x", "--candidate", "y", "--format", "html"}),

@@ -35,7 +35,7 @@ class TrainingHome {
   Outcome gate(const std::string& baseline, const std::string& candidate,
                std::vector<std::string> more) const {
     more.insert(more.begin(), {"gate", "--ab-base", baseline, "--ab-cand", candidate, "--out",
-                               "campaign", "--pairs", "20", "--allow-debug", "--format", "json",
+                               "campaign", "--pairs", "14", "--allow-debug", "--format", "json",
                                "--on-inconclusive", "pass"});
     return run_harness(more, {"HARNESS_HOME=" + folder_.path().string()}, folder_.path());
   }

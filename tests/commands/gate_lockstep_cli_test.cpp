@@ -63,7 +63,7 @@ TEST_CASE("a candidate whose quality is bad is red, however fast", "[gate][locks
   const TemporaryFolder folder;
   const std::string custom = "--set custom-speedup=2 --set custom-quality=-1000";
   const Outcome outcome = gate(folder, null_side(custom), null_side(custom + " --kernels custom"),
-                               {"--pairs", "20", "--allow-debug"});
+                               {"--pairs", "14", "--allow-debug"});
   CAPTURE(outcome.out, outcome.err);
   CHECK(outcome.code == 4);
   CHECK(row_of(json::parse(outcome.out), "quality target").at("verdict") == "regressed");
@@ -126,7 +126,7 @@ TEST_CASE("what cannot step when told is measured as whole runs", "[gate][lockst
   fs::permissions(folder / "harness", fs::perms::owner_all);
   const std::string old = (folder / "harness").string() + " run --workload null --set step-ms=1";
   const Outcome outcome =
-      gate(folder, old, old, {"--pairs", "20", "--on-inconclusive", "pass", "--allow-debug"});
+      gate(folder, old, old, {"--pairs", "14", "--on-inconclusive", "pass", "--allow-debug"});
   CAPTURE(outcome.out, outcome.err);
   CHECK((outcome.code == 0 || outcome.code == 4));
   CHECK_THAT(outcome.err, Catch::Contains("not in lockstep"));
@@ -146,7 +146,7 @@ TEST_CASE("rules that changed between the sides cost no night", "[gate][lockstep
   const TemporaryFolder folder;
   const Outcome outcome = gate(
       folder, older, null_side(""),
-      {"--pairs", "20", "--allow-debug", "--metric", "time.step", "--on-inconclusive", "pass"});
+      {"--pairs", "14", "--allow-debug", "--metric", "time.step", "--on-inconclusive", "pass"});
   CAPTURE(outcome.out, outcome.err);
   const json report = json::parse(outcome.out);
   CHECK(report.at("forbidding").empty());

@@ -35,7 +35,7 @@ std::vector<std::string> lockstep_gate(const std::string& baseline, const std::s
                                        std::vector<std::string> more = {}) {
   more.insert(more.begin(),
               {"gate", "--lockstep", "--ab-base", baseline, "--ab-cand", candidate, "--out",
-               "campaign", "--pairs", "20", "--format", "json", "--metric", "time.step"});
+               "campaign", "--pairs", "16", "--format", "json", "--metric", "time.step"});
   return more;
 }
 
@@ -118,8 +118,8 @@ TEST_CASE("an inconclusive campaign gets another night if it was to be pooled",
       lockstep_gate(side("base", "0.0001"), side("own", "0.000103"), {"--pool"});
   CHECK(run_harness(gate, {}, folder.path()).code == 5);
   const std::size_t first = clusters_in(folder.path()).size();
-  CHECK(resume(folder.path(), {"--pairs", "20", "--metric", "time.step"}).code == 5);
-  CHECK(clusters_in(folder.path()).size() == first + 20);
+  CHECK(resume(folder.path(), {"--pairs", "16", "--metric", "time.step"}).code == 5);
+  CHECK(clusters_in(folder.path()).size() == first + 16);
 }
 
 TEST_CASE("whole runs go on, too", "[gate][resume][cli][long]") {
@@ -128,7 +128,7 @@ TEST_CASE("whole runs go on, too", "[gate][resume][cli][long]") {
     CAPTURE(command);
     const TemporaryFolder folder;
     Process process({"gate", "--ab-base", command, "--ab-cand", command, "--whole", "--out",
-                     "campaign", "--pairs", "20", "--allow-debug"},
+                     "campaign", "--pairs", "16", "--allow-debug"},
                     {}, folder.path());
     wait_until([&] { return fs::exists(folder / "campaign/candidate/004.txt"); });
     // A run that is killed leaves samples and no result.
@@ -165,7 +165,7 @@ TEST_CASE("the line to go on by judges as the campaign would have been",
   std::string line = stopped.err.substr(at + 8);
   line.erase(line.rfind(')'));
   CHECK(line == harness_program() + " gate --resume " + (folder / "campaign").string() +
-                    " --pairs 20 --format json --metric time.start --on-inconclusive pass --also "
+                    " --pairs 16 --format json --metric time.start --on-inconclusive pass --also "
                     "'json=two words.json'");
   const Outcome again = Process({"-c", "exec " + line}, {}, folder.path(), "bash").wait();
   CAPTURE(again.out, again.err);

@@ -114,7 +114,7 @@ TEST_CASE("a harness run beside another side: times, and its own quality",
           "[gate][lockstep][cli][long]") {
   const TemporaryFolder folder;
   const Outcome red = gate(folder, told("0.00005"), null_side(""),
-                           {"--lockstep", "--allow-debug", "--pairs", "20"});
+                           {"--lockstep", "--allow-debug", "--pairs", "14"});
   CAPTURE(red.out, red.err);
   CHECK(red.code == 4);
   const json report = json::parse(red.out);
@@ -126,13 +126,13 @@ TEST_CASE("a harness run beside another side: times, and its own quality",
   const TemporaryFolder fast;
   const std::string slower = side_that_tells("sleep 0.01; " + answer_told("0.012"));
   const Outcome missed =
-      gate(fast, slower, wrong, {"--lockstep", "--allow-debug", "--pairs", "20"});
+      gate(fast, slower, wrong, {"--lockstep", "--allow-debug", "--pairs", "14"});
   CAPTURE(missed.out, missed.err);
   CHECK(missed.code == 4);
   CHECK(row_of(json::parse(missed.out), "quality target").at("verdict") == "regressed");
   const TemporaryFolder error;
   check_one_error(
-      gate(error, wrong, told("0.0001"), {"--lockstep", "--allow-debug", "--pairs", "20"}), 1,
+      gate(error, wrong, told("0.0001"), {"--lockstep", "--allow-debug", "--pairs", "14"}), 1,
       "missed its quality target");
   // Without the option nobody knows that the other one could step in turn.
   const TemporaryFolder mixed;

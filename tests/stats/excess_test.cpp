@@ -35,17 +35,17 @@ std::vector<OutcomeCounts> all_counts(std::size_t n) {
 }  // namespace
 
 TEST_CASE("an excess at the limit is hardly ever called below it", "[stats][excess]") {
-  for (const std::size_t n : {std::size_t{10}, std::size_t{16}, std::size_t{24}, std::size_t{48}}) {
-    for (const double limit : {0.1, 0.2, 0.5}) {
-      for (const double error : {0.05, 0.02, 0.002}) {
+  for (const std::size_t n : {std::size_t{10}, std::size_t{16}, std::size_t{24}, std::size_t{46}}) {
+    for (const double limit : {0.05, 0.2, 0.5}) {
+      for (const double error : {0.05, 0.014, 0.002}) {
         std::vector<OutcomeCounts> below;
         for (const OutcomeCounts& counts : all_counts(n)) {
           if (excess_below(counts, limit, error)) below.push_back(counts);
         }
         // However often either comes: worse is `limit` more likely than better.
         double most = 0;
-        for (int step = 0; step <= 40; ++step) {
-          const double better = (1 - limit) / 2 * step / 40;
+        for (int step = 0; step <= 400; ++step) {
+          const double better = (1 - limit) / 2 * step / 400;
           double sum = 0;
           for (const OutcomeCounts& counts : below) {
             sum += probability(counts, better + limit, better);
@@ -70,6 +70,9 @@ TEST_CASE("no excess is found soon enough to be of use", "[stats][excess]") {
   CHECK_FALSE(excess_below({48, 16, 0}, 0.2, 0.05));
   CHECK_FALSE(excess_below({48, 18, 2}, 0.2, 0.05));
   CHECK_FALSE(excess_below({0, 0, 0}, 0.2, 0.05));
+  // Not all of them is below all of them.
+  CHECK(excess_below({20, 5, 0}, 1, 0.05));
+  CHECK_FALSE(excess_below({20, 20, 0}, 1, 0.05));
 }
 
 TEST_CASE("more of the worse, or less of the better, never speaks for less", "[stats][excess]") {
