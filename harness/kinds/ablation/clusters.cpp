@@ -22,10 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-/// Where the rules give a turn several steps these are short, and the first ones behind another
-/// side's turn slow.
-bool settles(const AblationPlan& plan) { return plan.steps_per_turn > 1; }
-
 class Clusters {
  public:
   Clusters(const AblationPlan& plan, const std::vector<std::vector<std::size_t>>& groups,
@@ -37,13 +33,15 @@ class Clusters {
         say_(say),
         lockstep_{.rounds = plan.rounds,
                   .steps_per_turn = plan.steps_per_turn,
-                  .settle = settles(plan) ? std::nullopt : std::optional<std::int64_t>(0),
                   .evaluate = true,
                   .unit = plan.variants.front().plan.scenario->info().unit},
         peaks_(plan.variants.front().plan.context.threads) {
     record_.variants.resize(plan.variants.size() + plan.peers.size());
     clocks_.resize(record_.variants.size());
-    settle_.resize(groups.size());
+    // Where the rules give a turn several steps these are short, and the first ones behind another
+    // side's turn slow: how many is measured in each group's first cluster.
+    const bool settles = plan.steps_per_turn > 1;
+    settle_.assign(groups.size(), settles ? std::nullopt : std::optional<std::int64_t>(0));
   }
 
   AblationRecord run() {
@@ -110,7 +108,7 @@ class Clusters {
     const std::vector<SideCommand> commands = commands_of(cluster, group);
     std::vector<Turn> round(members.size());
     std::size_t done = 0;
-    if (settles(plan_)) lockstep_.settle = settle_[group];
+    lockstep_.settle = settle_[group];
     const ClusterRecord found =
         run_cluster(commands, lockstep_, cluster, [&](std::size_t side, const LockstepTurn& turn) {
           write_sample(members[side], cluster, group, turn);
@@ -131,7 +129,7 @@ class Clusters {
     for (std::size_t k = 0; k < members.size(); ++k) {
       take_over(members[k], found.sides[k], cluster);
     }
-    if (settles(plan_) && !settle_[group]) {
+    if (!settle_[group]) {
       settle_[group] = found.settle;
       samples_.add({{"event", "settled"}, {"group", group + 1}, {"steps", found.settle}});
     }
