@@ -7,6 +7,7 @@
 #include "harness/base/text.hpp"
 #include "harness/cli/options.hpp"
 #include "harness/commands/command.hpp"
+#include "harness/mlperf/convergence_check.hpp"
 #include "harness/mlperf/log_check.hpp"
 #include "harness/result/result_common.hpp"
 
@@ -57,6 +58,45 @@ json to_json(const std::string& file, const LogCheck& check) {
           {"notes", to_json(check.notes)}};
 }
 
+json to_json(const ConvergenceCheck& check) {
+  const auto number = [](bool known, double value) { return known ? json(value) : json(); };
+  const bool held = check.reference.has_value();
+  return {{"verdict", check.passed() ? "passed" : "failed"},
+          {"global_batch_size", check.batch_size},
+          {"epochs", number(check.epochs > 0, check.epochs)},
+          {"reference_epochs", number(held, held ? check.reference->mean : 0)},
+          {"fewest_epochs", number(held, held ? check.reference->least : 0)},
+          {"score_factor", check.factor},
+          {"reason", convergence_text(check)}};
+}
+
+/// Empty where no set is to be judged.
+std::optional<ConvergencePoints> points_of(const Options& options) {
+  const std::optional<std::string> file = options.text("rcp-file");
+  if (!file && !options.flag("rcp")) return std::nullopt;
+  const std::filesystem::path home = home_folder();
+  return load_convergence_points(
+      home, file ? std::filesystem::path(*file) : standard_convergence_points(home));
+}
+
+/// All logs as one set of runs.
+json judge_set(const ConvergencePoints& points, const std::vector<LoggedRun>& runs, bool as_text) {
+  ConvergenceCheck check;
+  try {
+    check = check_convergence(points, runs);
+  } catch (const Error& error) {
+    flush_out();
+    print_err(fmt::format("harness: {}\n", printable(error.what(), 1000)));
+    return {{"verdict", "no set"}, {"reason", printable(error.what(), 1000)}};
+  }
+  if (as_text) {
+    print_out(fmt::format("{} {} MLPerf's check of convergence, {}: {}\n",
+                          format_count(std::ssize(runs), "run"), check.passed() ? "pass" : "fail",
+                          printable(points.ruleset, 64), convergence_text(check)));
+  }
+  return to_json(check);
+}
+
 }  // namespace
 
 ExitCode check_log_command(const Arguments& arguments) {
@@ -65,19 +105,29 @@ ExitCode check_log_command(const Arguments& arguments) {
                   "FILE... [OPTIONS]");
   options
       .add("rules", fmt::format("file below rules/, without .json; default: {}", kLogRules), "NAME")
+      .add("rcp",
+           "hold the epochs of all files, the five runs of a set, against those of MLPerf's "
+           "reference")
+      .add("rcp-file", "the same by the points of a file, as rules/mlperf-convergence-5.1.0.json",
+           "FILE")
       .add("json", "print the verdicts as JSON")
       .allow_words("file")
       .example("harness check-log runs/*/*.log")
+      .example("harness check-log --rcp runs/NAME/*.log")
       .exits({ExitCode::kOk, ExitCode::kUsage, ExitCode::kInvalid});
   if (!options.parse(arguments)) return ExitCode::kOk;
   const LogRules rules = load_log_rules(home_folder(), options.text("rules").value_or(kLogRules));
+  const std::optional<ConvergencePoints> points = points_of(options);
   bool unreadable = false;
   bool failed = false;
   bool judged = false;
   json checks = json::array();
+  std::vector<LoggedRun> runs;
   for (const std::string& file : options.words()) {
     try {
-      const LogCheck check = check_log(rules, read_log(file, rules.prefix));
+      const std::vector<LogLine> lines = read_log(file, rules.prefix);
+      runs.push_back(logged_run(file, lines));
+      const LogCheck check = check_log(rules, lines);
       failed = failed || !check.passed();
       judged = true;
       if (options.flag("json")) {
@@ -96,9 +146,15 @@ ExitCode check_log_command(const Arguments& arguments) {
                         {"reason", printable(error.what(), 1000)}});
     }
   }
+  json set;
+  // One that lacks a log is none.
+  if (points && !unreadable) {
+    set = judge_set(*points, runs, !options.flag("json"));
+    failed = failed || set.at("verdict") != "passed";
+  }
   if (options.flag("json")) {
-    const json document = {
-        {"ruleset", rules.ruleset}, {"notice", kUnverifiedNotice}, {"logs", checks}};
+    json document = {{"ruleset", rules.ruleset}, {"notice", kUnverifiedNotice}, {"logs", checks}};
+    if (set.is_object()) document["convergence"] = set;
     print_out(fmt::format("{}\n", document.dump(2, ' ', true, json::error_handler_t::replace)));
   } else if (judged) {
     print_out(fmt::format("{}\n", kUnverifiedNotice));

@@ -11,15 +11,8 @@ namespace {
 
 using nlohmann::json;
 
-/// The time of an event; text is taken where it is a number.
-std::optional<double> time_of(const json& time) {
-  if (time.is_string()) return parse_number(trim(time.get_ref<const std::string&>()));
-  return logged_number(time);
-}
-
 std::vector<LogEvent> checked_events(const LogRules& rules, const std::vector<LogLine>& lines,
                                      std::vector<LogFinding>& problems) {
-  static const json kNothing;
   std::vector<LogEvent> events;
   for (const LogLine& line : lines) {
     const auto missing = std::find_if(rules.fields.begin(), rules.fields.end(),
@@ -30,10 +23,9 @@ std::vector<LogEvent> checked_events(const LogRules& rules, const std::vector<Lo
       continue;
     }
     const auto part = [&](const char* name) -> const json& {
-      const auto found = line.event.find(name);
-      return found == line.event.end() ? kNothing : *found;
+      return logged_member(line.event, name);
     };
-    const std::optional<double> time = time_of(part("time_ms"));
+    const std::optional<double> time = logged_time(part("time_ms"));
     if (!time) {
       problems.push_back(
           {"line-time", line.line, "time_ms a number", shown_json(part("time_ms")), ""});

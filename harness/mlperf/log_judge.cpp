@@ -21,6 +21,18 @@ std::optional<double> logged_number(const json& value) {
   return value.get<double>();
 }
 
+std::optional<double> logged_time(const json& value) {
+  if (value.is_string()) return parse_number(trim(value.get_ref<const std::string&>()));
+  return logged_number(value);
+}
+
+const json& logged_member(const json& object, const char* name) {
+  static const json kNothing;
+  if (!object.is_object()) return kNothing;
+  const auto found = object.find(name);
+  return found == object.end() ? kNothing : *found;
+}
+
 bool same_value(const json& a, const json& b) {
   const std::optional<double> x = logged_number(a);
   const std::optional<double> y = logged_number(b);
@@ -64,6 +76,8 @@ class Judge {
       case LogOp::kAfter:
       case LogOp::kNotAfter:
         return order();
+      case LogOp::kFollowedBy:
+        return followed();
       case LogOp::kMinutesSinceFirst:
         return budget();
       case LogOp::kEquals:
@@ -173,6 +187,23 @@ class Judge {
         seen = fmt::format("{} in line {}", event.key, event.line);
       }
     }
+  }
+
+  void followed() {
+    const std::string next = rule_.value;
+    std::optional<LogEvent> waiting;
+    const auto report_waiting = [&] {
+      if (waiting) {
+        report(waiting->line, fmt::format("{} followed by {}", waiting->key, next), "none follows");
+      }
+    };
+    for (const LogEvent& event : events_) {
+      if (event.key == next) waiting.reset();
+      if (!concerns(event)) continue;
+      report_waiting();
+      waiting = event;
+    }
+    report_waiting();
   }
 
   void budget() {

@@ -35,6 +35,10 @@ void judge(const std::vector<LogEvent>& events, const LogRule& rule,
 
 /// A number as MLPerf's checkers take it: true and false count as 1 and 0.
 std::optional<double> logged_number(const nlohmann::json& value);
+/// Milliseconds; text is taken where it is a number.
+std::optional<double> logged_time(const nlohmann::json& value);
+/// Null where `object` is none, or lacks it.
+const nlohmann::json& logged_member(const nlohmann::json& object, const char* name);
 bool same_value(const nlohmann::json& a, const nlohmann::json& b);
 bool list_holds(const nlohmann::json& list, const nlohmann::json& value);
 /// For messages: ASCII, short.

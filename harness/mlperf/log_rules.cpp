@@ -1,11 +1,8 @@
 #include "harness/mlperf/log_rules.hpp"
 
-#include <fmt/format.h>
-
 #include "harness/base/error.hpp"
-#include "harness/base/json_reader.hpp"
 #include "harness/base/text.hpp"
-#include "harness/result/schema.hpp"
+#include "harness/result/rules_document.hpp"
 
 namespace harness {
 namespace {
@@ -25,6 +22,7 @@ const std::map<std::string, LogOp>& operators() {
       {"some_value", LogOp::kSomeValue},
       {"after", LogOp::kAfter},
       {"not_after", LogOp::kNotAfter},
+      {"followed_by", LogOp::kFollowedBy},
       {"minutes_since_first", LogOp::kMinutesSinceFirst},
       {"metadata_has_any", LogOp::kMetadataHasAny},
       {"metadata_needs", LogOp::kMetadataNeeds},
@@ -72,16 +70,9 @@ LogRules load_log_rules(const std::filesystem::path& home, const std::string& na
   if (name.find('/') != std::string::npos) {
     throw Error("--rules " + printable(name), "is no file of rules/", "name it without a folder");
   }
-  const std::filesystem::path path = home / "rules" / (name + ".json");
-  const json document = read_json_file(path);
-  const std::vector<SchemaProblem> problems =
-      validate_schema(document, home / "rules" / "mlperf-log.schema.json");
-  if (!problems.empty()) {
-    throw Error(printable(path.string()),
-                fmt::format("breaks rules/mlperf-log.schema.json at {}: {}", problems.front().path,
-                            problems.front().reason),
-                "mend the file; the schema describes each field");
-  }
+  const std::filesystem::path folder = home / "rules";
+  const json document =
+      read_rules_document(folder / (name + ".json"), folder / "mlperf-log.schema.json").document;
   LogRules rules;
   rules.ruleset = document.at("ruleset");
   const json& benchmark = document.at("benchmark");

@@ -22,6 +22,7 @@ enum class LogOp {
   kSomeValue,          ///< each value is a number, and one of them lies in [at_least, below)
   kAfter,              ///< every line comes after one with the key `value`
   kNotAfter,           ///< and after none with the keys `value`
+  kFollowedBy,         ///< every line, before the next of the same key, by one with the key `value`
   kMinutesSinceFirst,  ///< since the earliest line with the key `value`; the limit by a value
   kMetadataHasAny,     ///< a member of these names, `value`
   kMetadataNeeds,      ///< where it has member `name`, also member `value`

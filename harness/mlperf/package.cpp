@@ -8,6 +8,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/files.hpp"
 #include "harness/base/text.hpp"
+#include "harness/mlperf/convergence_check.hpp"
 #include "harness/mlperf/log_check.hpp"
 #include "harness/mlperf/package_scripts.hpp"
 #include "harness/mlperf/system_description.hpp"
@@ -30,14 +31,6 @@ json logged(const std::vector<LogLine>& lines, const std::string& key) {
     if (line.event.value("key", json()) == key) return line.event.at("value");
   }
   return nullptr;
-}
-
-bool converged(const std::vector<LogLine>& lines) {
-  for (const LogLine& line : lines) {
-    if (line.event.value("key", json()) != "run_stop") continue;
-    return line.event.at("metadata").value("status", "") == "success";
-  }
-  return false;
 }
 
 void refuse(const PackagedRun& run, const std::string& why, const std::string& hint = {}) {
@@ -128,6 +121,33 @@ void check_series(const std::vector<PackagedRun>& runs) {
   }
 }
 
+std::string score_text(const std::vector<LoggedRun>& runs, double factor) {
+  const std::optional<double> minutes = score_minutes(runs, factor);
+  if (!minutes) return "none: a time is missing";
+  return fmt::format("{:.2f} min until the target, mean without the fastest and the slowest run",
+                     *minutes);
+}
+
+/// Epochs and score of the whole series, whose results lie in folder `results` of the package.
+void judge_convergence(Package& package, const std::vector<LoggedRun>& runs,
+                       const ConvergencePoints& points, const std::string& results,
+                       const std::string& mark, bool closed) {
+  const ConvergenceCheck check = check_convergence(points, runs);
+  package.convergence = convergence_text(check);
+  // What is open may train otherwise than the reference, so nothing is held against it.
+  if (closed && !check.passed()) {
+    throw Error("submit --mlperf",
+                "the runs fail MLPerf's check of convergence: " + package.convergence,
+                "take a batch size of the reference, or --division open", ExitCode::kInvalid);
+  }
+  const double factor = closed ? check.factor : 1;
+  package.score = score_text(runs, factor);
+  if (factor > 1) {
+    package.files[results + "scaling.json"] =
+        json({{"scaling_factor", factor}, {"notice", mark}}).dump() + "\n";
+  }
+}
+
 }  // namespace
 
 PackagedRun read_packaged_run(const fs::path& file) {
@@ -141,8 +161,8 @@ PackagedRun read_packaged_run(const fs::path& file) {
   return run;
 }
 
-std::map<std::string, std::string> make_package(std::vector<PackagedRun> runs,
-                                                const LogRules& rules, bool rehearsal) {
+Package make_package(std::vector<PackagedRun> runs, const LogRules& rules,
+                     const ConvergencePoints& points, bool rehearsal) {
   check_series(runs);
   // An order that nobody chooses.
   std::sort(runs.begin(), runs.end(), [](const PackagedRun& a, const PackagedRun& b) {
@@ -151,7 +171,9 @@ std::map<std::string, std::string> make_package(std::vector<PackagedRun> runs,
   const std::string mark = rehearsal
                                ? fmt::format("REHEARSAL, no submission. {}", kUnverifiedNotice)
                                : std::string(kUnverifiedNotice);
-  std::map<std::string, std::string> files;
+  Package package;
+  std::map<std::string, std::string>& files = package.files;
+  std::vector<LoggedRun> logged_runs;
   std::vector<LogLine> first;
   std::size_t unconverged = 0;
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -162,15 +184,19 @@ std::map<std::string, std::string> make_package(std::vector<PackagedRun> runs,
         refuse(runs[i], fmt::format("its log names another {} than the first", key));
       }
     }
-    if (!converged(lines) && ++unconverged > 1) {
+    logged_runs.push_back(logged_run(runs[i].file, lines));
+    if (!logged_runs.back().converged && ++unconverged > 1) {
       refuse(runs[i], "more than one run did not reach its target");
     }
   }
   const std::string platform = logged(first, "submission_platform").get<std::string>();
   const std::string system = folder_name(platform);
+  const std::string results = fmt::format("results/{}/{}/", system, rules.benchmark.name);
+  judge_convergence(package, logged_runs, points, results, mark,
+                    logged(first, "submission_division") == "closed");
   for (std::size_t i = 0; i < runs.size(); ++i) {
     // A line without the token is no event: the checkers skip it.
-    files[fmt::format("results/{}/{}/result_{}.txt", system, rules.benchmark.name, i)] =
+    files[fmt::format("{}result_{}.txt", results, i)] =
         fmt::format("# {}\n{}", mark, runs[i].log_text);
   }
   const Result& result = runs.front().result;
@@ -182,8 +208,8 @@ std::map<std::string, std::string> make_package(std::vector<PackagedRun> runs,
   files[fmt::format("systems/{}.json", system)] =
       system_description(facts, result.system).dump(2, ' ', true) + "\n";
   add_benchmark_folder(files, fmt::format("benchmarks/{}", rules.benchmark.name), system, mark,
-                       result);
-  return files;
+                       result, package.score);
+  return package;
 }
 
 }  // namespace harness

@@ -96,8 +96,8 @@ std::string framework_of(const Result& result) {
 }
 
 void add_benchmark_folder(std::map<std::string, std::string>& files, const std::string& folder,
-                          const std::string& system, const std::string& mark,
-                          const Result& result) {
+                          const std::string& system, const std::string& mark, const Result& result,
+                          const std::string& score) {
   const std::string here = fmt::format("{}/{}/", folder, system);
   const std::string commit = result.identity.git_commit;
   files[here + "setup.sh"] = script(
@@ -118,11 +118,11 @@ void add_benchmark_folder(std::map<std::string, std::string>& files, const std::
       measurements(mark, result).dump(2, ' ', true) + "\n";
   files[here + "README.md"] = fmt::format(
       "{}\n\n# {} on {}\n\nFive runs of the workload `{}` by harness {} (commit {}{}).\n\n"
-      "- Data: {}\n- To repeat: `setup.sh`, `init_datasets.sh`, `run_and_time.sh`; each log's seed "
-      "is "
+      "- Score: {}\n- Data: {}\n- To repeat: `setup.sh`, `init_datasets.sh`, `run_and_time.sh`; "
+      "each log's seed is "
       "in `results/`.\n- Settings, kernels and hyperparameters: `{}_harness.json`.\n",
       mark, result.rules.workload, system, result.rules.workload, result.identity.harness_version,
-      commit, result.identity.git_dirty ? ", modified" : "", data_text(result), system);
+      commit, result.identity.git_dirty ? ", modified" : "", score, data_text(result), system);
   files[folder + "/implementations/harness/README.md"] = implementation_text(mark, result);
 }
 

@@ -11,11 +11,12 @@
 
 namespace harness {
 
-/// Adds README.md, setup.sh, init_datasets.sh, run_and_time.sh and SYSTEM_harness.json below
-/// FOLDER/SYSTEM, and FOLDER/implementations/harness/README.md. Each says `mark`. Paths of the
-/// machine that ran are left out, here and in what follows.
+/// Adds README.md (with `score`, in words), setup.sh, init_datasets.sh, run_and_time.sh and
+/// SYSTEM_harness.json below FOLDER/SYSTEM, and FOLDER/implementations/harness/README.md. Each says
+/// `mark`. Paths of the machine that ran are left out, here and in what follows.
 void add_benchmark_folder(std::map<std::string, std::string>& files, const std::string& folder,
-                          const std::string& system, const std::string& mark, const Result& result);
+                          const std::string& system, const std::string& mark, const Result& result,
+                          const std::string& score);
 
 /// The command that repeats the run, or with `runs` a series of so many; seeds come anew.
 std::string repeat_command(const Result& result, std::optional<std::int64_t> runs = std::nullopt);

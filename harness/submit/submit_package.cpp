@@ -36,6 +36,12 @@ void write_files(const fs::path& folder, const std::map<std::string, std::string
   }
 }
 
+Package training_package(std::vector<PackagedRun> runs, bool rehearsal) {
+  const fs::path home = home_folder();
+  return make_package(std::move(runs), load_log_rules(home, kLogRules),
+                      load_convergence_points(home, standard_convergence_points(home)), rehearsal);
+}
+
 }  // namespace
 
 ExitCode submit_package(const std::vector<std::string>& files, const fs::path& folder,
@@ -60,12 +66,15 @@ ExitCode submit_package(const std::vector<std::string>& files, const fs::path& f
     throw Error(printable(files.front()), "no task of inference here is MLPerf's own benchmark",
                 "--rehearsal packs it, marked as one", ExitCode::kInvalid);
   }
-  const auto package =
-      tests.empty()
-          ? make_package(std::move(runs), load_log_rules(home_folder(), kLogRules), rehearsal)
-          : make_inference_package(tests, load_inference_rules(home_folder(), kInferenceRules));
-  write_files(folder, package);
-  for (const auto& [name, content] : package) print_out(fmt::format("{}\n", name));
+  const Package package =
+      tests.empty() ? training_package(std::move(runs), rehearsal)
+                    : Package{.files = make_inference_package(
+                                  tests, load_inference_rules(home_folder(), kInferenceRules))};
+  write_files(folder, package.files);
+  for (const auto& [name, content] : package.files) print_out(fmt::format("{}\n", name));
+  if (!package.score.empty()) {
+    print_out(fmt::format("score    {}\nepochs   {}\n", package.score, package.convergence));
+  }
   print_out(fmt::format("package  {}\n{}{}\n", printable(folder.string()),
                         rehearsal ? "REHEARSAL, no submission. " : "", kUnverifiedNotice));
   return ExitCode::kOk;

@@ -27,7 +27,8 @@ class Series {
  public:
   using Edit = std::function<void(int, Result&, TrainingLogFacts&)>;
 
-  explicit Series(const Edit& edit = [](int, Result&, TrainingLogFacts&) {}) {
+  explicit Series(
+      const Edit& edit = [](int, Result&, TrainingLogFacts&) {}, std::size_t epochs = 2) {
     for (int i = 0; i < 5; ++i) {
       Result result = sample_result();
       result.identity.uuid.back() = static_cast<char>('0' + i);
@@ -52,6 +53,8 @@ class Series {
       write_result_file(result, file);
       fs::path log_file = file;
       ScriptedTraining training;
+      training.qualities.assign(epochs, 0.25);
+      training.qualities.back() = 0.36;
       TrainingLog log(log_file.replace_extension(".log"), facts, training, ticking_clock());
       train_to_target(training, log, 0.34, 5);
       files.push_back(file);
@@ -74,9 +77,15 @@ class Series {
   std::vector<fs::path> files;
 };
 
-std::map<std::string, std::string> package(std::vector<PackagedRun> runs, bool rehearsal = true) {
+Package whole_package(std::vector<PackagedRun> runs, bool rehearsal = true) {
   static const LogRules rules = load_log_rules(home_folder(), "mlperf-training-5.1.0");
-  return make_package(std::move(runs), rules, rehearsal);
+  static const ConvergencePoints points =
+      load_convergence_points(home_folder(), standard_convergence_points(home_folder()));
+  return make_package(std::move(runs), rules, points, rehearsal);
+}
+
+std::map<std::string, std::string> package(std::vector<PackagedRun> runs, bool rehearsal = true) {
+  return whole_package(std::move(runs), rehearsal).files;
 }
 
 ErrorParts refusal(const std::vector<PackagedRun>& runs, bool rehearsal = true,
@@ -193,6 +202,37 @@ TEST_CASE("what is not MLPerf's own is a rehearsal", "[mlperf]") {
   for (PackagedRun& run : runs) run.result.rules.mlperf_equivalent = true;
   CHECK(refusal(runs, false).about.empty());
   CHECK(package(runs, false).at("systems/a-machine.json").find("REHEARSAL") == std::string::npos);
+}
+
+TEST_CASE("a package scores its runs, and closed ones converge as the reference does", "[mlperf]") {
+  // Each look at the log's clock is a second: all runs take as long.
+  const Package open = whole_package(Series().runs());
+  CHECK_THAT(open.score, Catch::Matches("[0-9.]+ min .*"));
+  CHECK(open.files.at("benchmarks/retinanet/a-machine/README.md").find(open.score) !=
+        std::string::npos);
+  // Two epochs at a batch of 16 are fewer than the reference's four, which binds closed runs alone.
+  CHECK_FALSE(open.convergence.empty());
+  const auto closed = [](double batch_size, std::size_t epochs) {
+    return Series(
+               [=](int, Result& result, TrainingLogFacts& facts) {
+                 result.rules.division = facts.division = "closed";
+                 result.rules.mlperf_equivalent = facts.mlperf_equivalent = true;
+                 result.rules.workload = facts.workload = "retinanet-train";
+                 result.settings.requested["division"] = "closed";
+                 facts.batch_size = static_cast<std::int64_t>(batch_size);
+               },
+               epochs)
+        .runs();
+  };
+  CHECK_THAT(refusal(closed(16, 2), false), is_about("submit --mlperf", {"16"}));
+  const Package same = whole_package(closed(16, 4), false);
+  CHECK_FALSE(same.files.contains("results/a-machine/retinanet/scaling.json"));
+  // Four epochs at 320, of 4.11, are explained by chance, and scaled.
+  const Package scaled = whole_package(closed(320, 4), false);
+  const auto scaling =
+      nlohmann::json::parse(scaled.files.at("results/a-machine/retinanet/scaling.json"));
+  CHECK(scaling.at("scaling_factor").get<double>() == Approx(74.0 / 18 / 4));
+  CHECK(scaling.contains("notice"));
 }
 
 TEST_CASE("a run without a log never enters a package", "[mlperf]") {

@@ -210,6 +210,17 @@ std::vector<AlteredLog> altered_logs() {
   return logs;
 }
 
+std::vector<AlteredLog> stricter_judged_logs() {
+  const Events closed = sample_training_log(closed_facts());
+  std::vector<AlteredLog> logs;
+  add(logs,
+      {{"an epoch that is not evaluated", "evaluation-cadence", twice("epoch_stop")},
+       {"an epoch behind the last evaluation", "evaluation-cadence",
+        copied_behind("epoch_stop", "eval_stop")}},
+      closed);
+  return logs;
+}
+
 std::vector<AlteredLog> unreadable_logs() {
   using namespace std::string_literals;
   const std::string text = text_of(sample_training_log(closed_facts()));

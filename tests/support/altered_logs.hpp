@@ -17,6 +17,8 @@ std::vector<AlteredLog> altered_logs();
 
 /// What the built-in check cannot read; MLPerf's own refuses these as well.
 std::vector<AlteredLog> unreadable_logs();
+/// Sound, and broken by a rule of MLPerf's that its checker does not look at.
+std::vector<AlteredLog> stricter_judged_logs();
 
 /// What MLPerf's own check lets pass and the built-in one does not, knowingly: other readers of
 /// JSON refuse it.
