@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "harness/base/files.hpp"
 #include "harness/base/print.hpp"
@@ -79,6 +80,17 @@ std::optional<ConvergencePoints> points_of(const Options& options) {
       home, file ? std::filesystem::path(*file) : standard_convergence_points(home));
 }
 
+/// Five times the same log are no set.
+void refuse_twice(const std::vector<std::string>& files) {
+  std::set<std::filesystem::path> seen;
+  for (const std::string& file : files) {
+    std::error_code ignored;
+    if (!seen.insert(std::filesystem::weakly_canonical(file, ignored)).second) {
+      throw Error(printable(file), "is given twice", "a set has another log for each run");
+    }
+  }
+}
+
 /// All logs as one set of runs.
 json judge_set(const ConvergencePoints& points, const std::vector<LoggedRun>& runs, bool as_text) {
   ConvergenceCheck check;
@@ -118,6 +130,7 @@ ExitCode check_log_command(const Arguments& arguments) {
   if (!options.parse(arguments)) return ExitCode::kOk;
   const LogRules rules = load_log_rules(home_folder(), options.text("rules").value_or(kLogRules));
   const std::optional<ConvergencePoints> points = points_of(options);
+  if (points) refuse_twice(options.words());
   bool unreadable = false;
   bool failed = false;
   bool judged = false;

@@ -13,6 +13,7 @@
 #include "harness/cli/options.hpp"
 #include "harness/cli/output.hpp"
 #include "harness/commands/command.hpp"
+#include "harness/result/setting.hpp"
 #include "harness/result/tuning_file.hpp"
 #include "harness/scenario/scenario.hpp"
 #include "harness/workload/registry.hpp"
@@ -133,7 +134,9 @@ void print_workload(const WorkloadInfo& info, const Rules& rules) {
            (by_trials && searched ? "; under LoadGen by trials)" : ")");
   };
   for (const auto& [setting, values] : info.offers) {
-    print_row("--" + setting, 18, join(values, "|") + fallback(setting, setting == "precision"));
+    const Setting* declared = SettingTable::instance().find(setting);
+    print_row("--" + (declared == nullptr ? setting : declared->option()), 18,
+              join(values, "|") + fallback(setting, setting == "precision"));
   }
   if (!info.data_folder.empty()) print_row("--data DIR", 18, info.data_folder);
   if (!info.operators.empty()) {

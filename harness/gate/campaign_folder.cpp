@@ -32,6 +32,8 @@ std::string option_of(const fs::path& path) { return "--out " + printable(path.s
 void refuse_results_in(const fs::path& path) {
   for (const auto& entry : fs::directory_iterator(path)) {
     if (entry.path().filename() == kAskedFolder) continue;
+    // Of a campaign that was refused before it began.
+    if (entry.is_directory() && fs::is_empty(entry.path())) continue;
     throw Error(option_of(path), "the folder is not empty",
                 "campaigns are never mixed: choose another, or go on with one: --resume DIR");
   }

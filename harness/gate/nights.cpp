@@ -28,6 +28,12 @@ double rounds_seconds_of(const ClusterRecord& record) {
 
 Nights::Nights(PlannedCampaign campaign, std::filesystem::path folder, const GateOptions& options)
     : campaign_(std::move(campaign)), folder_(std::move(folder)), options_(options) {
+  if (!planned()) {
+    // Who goes on before there was a plan has what the campaign began with.
+    if (campaign_.most_clusters > 0) options_.most_clusters = campaign_.most_clusters;
+    campaign_.most_clusters = options_.most_clusters;
+    require_enough(1);
+  }
   write_plan(folder_, campaign_);
 }
 

@@ -36,7 +36,8 @@ struct NightBudget {
 /// Keeps plan.jsonl in the campaign's folder.
 class Nights {
  public:
-  /// Time counts from here on. `campaign` may have nights already.
+  /// Time counts from here on. `campaign` may have nights already. Throws TooFewPairs where no
+  /// metric at all could be told, and leaves no plan then.
   Nights(PlannedCampaign campaign, std::filesystem::path folder, const GateOptions& options);
 
   /// A cluster that was measured, now or (`earlier`) by a process before.

@@ -103,6 +103,7 @@ PlannedCampaign campaign_from(const json& document) {
   campaign.rules_sha256 = document.value("rules_sha256", "");
   campaign.pause_seconds = document.value("pause_seconds", 0.0);
   campaign.rounds = static_cast<std::int64_t>(count_from(document.value("rounds", json(0U))));
+  campaign.most_clusters = count_from(document.value("most_clusters", json(0U)));
   campaign.plan.pooled = document.value("pooled", false);
   campaign.budget_seconds = budget_from(document, "budget_seconds");
   campaign.convergence_budget_seconds = budget_from(document, "convergence_budget_seconds");
@@ -136,6 +137,7 @@ void write_plan(const fs::path& folder, const PlannedCampaign& campaign) {
                {"rules_sha256", campaign.rules_sha256},
                {"pause_seconds", campaign.pause_seconds},
                {"rounds", campaign.rounds},
+               {"most_clusters", campaign.most_clusters},
                {"pooled", campaign.plan.pooled},
                {"nights", nights}};
   if (campaign.budget_seconds) line["budget_seconds"] = *campaign.budget_seconds;

@@ -42,6 +42,8 @@ struct PlannedCampaign {
   std::optional<double> budget_seconds{};
   std::optional<double> convergence_budget_seconds{};
   std::int64_t rounds = 0;  ///< of a cluster; 0: not planned yet
+  /// Of the first night, where it steps in lockstep: by --pairs, or the rules. 0: not kept.
+  std::size_t most_clusters = 0;
   /// Without nights: not planned yet.
   GatePlan plan{{}, GatePlan{}.block, false};
 };

@@ -66,6 +66,7 @@ ConvergenceCheck check_convergence(const ConvergencePoints& points,
   require_set(points, runs);
   ConvergenceCheck check;
   check.batch_size = *runs.front().batch_size;
+  check.stand_in = runs.front().stand_in;
   if (!enough_converged(runs)) return check;
   std::vector<double> epochs;
   for (const LoggedRun& run : runs) epochs.push_back(run.converged ? *run.epochs : kNever);
@@ -102,6 +103,10 @@ std::string convergence_text(const ConvergenceCheck& check) {
   text += fmt::format(", and no fewer than {:.2f} are asked for", check.reference->least);
   if (check.passed() && check.factor > 1) {
     text += fmt::format("; the score is multiplied by {:.4f}", check.factor);
+  }
+  if (!check.stand_in.empty()) {
+    text += fmt::format("; the runs are of {}, not of MLPerf's own benchmark",
+                        printable(check.stand_in, 64));
   }
   return text;
 }

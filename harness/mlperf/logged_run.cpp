@@ -31,6 +31,9 @@ LoggedRun logged_run(const std::string& file, const std::vector<LogLine>& lines)
     const json& value = logged_member(line.event, "value");
     const json& metadata = logged_member(line.event, "metadata");
     if (key == "submission_benchmark") run.benchmark = text_of(value);
+    if (key == "harness_workload" && logged_member(metadata, "mlperf_equivalent") == false) {
+      run.stand_in = text_of(value);
+    }
     if (key == "global_batch_size") run.batch_size = logged_number(value);
     if (key == "eval_accuracy" || key == "eval_error") {
       epochs = epochs_of(logged_member(metadata, "epoch_num"));

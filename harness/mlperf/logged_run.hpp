@@ -12,6 +12,7 @@ namespace harness {
 struct LoggedRun {
   std::string file{};                    ///< for messages
   std::string benchmark{};               ///< empty where it is not said
+  std::string stand_in{};                ///< a workload of ours that says it is not MLPerf's own
   std::optional<double> batch_size{};    ///< over all processes
   bool converged = false;                ///< the run stopped with success
   std::optional<double> epochs{};        ///< at the last evaluation before that; of no other run

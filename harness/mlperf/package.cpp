@@ -39,14 +39,15 @@ void refuse(const PackagedRun& run, const std::string& why, const std::string& h
 
 /// One run by itself. Returns its log's events.
 std::vector<LogLine> check_run(const PackagedRun& run, const LogRules& rules, bool rehearsal) {
-  if (!run.result.rules.mlperf_equivalent && !rehearsal) {
-    refuse(run, fmt::format("{} is not MLPerf's own benchmark", run.result.rules.workload),
-           "--rehearsal packs it, marked as one");
-  }
   // Rehearsals too are of MLPerf's model, whatever its size.
   const std::vector<std::string>& known = rules.benchmark.workloads;
   if (std::find(known.begin(), known.end(), run.result.rules.workload) == known.end()) {
-    refuse(run, fmt::format("{} trains no {}", run.result.rules.workload, rules.benchmark.name));
+    refuse(run, fmt::format("{} trains no {}", run.result.rules.workload, rules.benchmark.name),
+           fmt::format("{} can be packed", join(known, ", ")));
+  }
+  if (!run.result.rules.mlperf_equivalent && !rehearsal) {
+    refuse(run, fmt::format("{} is not MLPerf's own benchmark", run.result.rules.workload),
+           "--rehearsal packs it, marked as one");
   }
   if (run.result.status.state == RunState::kDryRun) refuse(run, "a dry run is no measurement");
   std::vector<LogLine> lines = parse_log(run.log_text, rules.prefix, run.file + ": its log");

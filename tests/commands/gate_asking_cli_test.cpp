@@ -204,3 +204,15 @@ TEST_CASE("a campaign that goes on asks nobody again", "[gate][asked][resume][cl
                    (out / "baseline").string(), "--candidate", (out / "candidate").string()});
   CHECK(judged.code == outcome.code);
 }
+
+TEST_CASE("too few pairs for nights that pool are refused before anything is measured",
+          "[gate][asked][cli]") {
+  const TemporaryFolder folder;
+  // Refused alike twice: the folder that the first one left is taken again.
+  for (int i = 0; i < 2; ++i) {
+    const Outcome outcome =
+        gate(folder, null_side(""), null_side(""), {"--pool", "--pairs", "14", "--allow-debug"});
+    check_one_error(outcome, 1, "--pairs 14: no fewer than 16 can tell (--pairs 16 would do)");
+    CHECK_FALSE(fs::exists(folder / "out" / "plan.jsonl"));
+  }
+}

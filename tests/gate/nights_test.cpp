@@ -106,13 +106,25 @@ TEST_CASE("too few pairs are refused whatever the budget", "[gate][plan]") {
   const TemporaryFolder folder;
   GateOptions options;
   options.most_clusters = 10;
-  Nights nights(campaign(false), folder.path(), options);
   const std::string refused = "--pairs 10: no fewer than 14 can tell (--pairs 14 would do)";
-  CHECK_THROWS_WITH(nights.require_enough(1), refused);
-  nights.add(cluster_of(1, 10), false);
-  CHECK_THROWS_WITH(nights.begin({1, true}, 1), refused);
+  CHECK_THROWS_WITH(Nights(campaign(false), folder.path(), options), refused);
+  CHECK_FALSE(read_plan(folder.path()));
   options.most_clusters = 14;
   CHECK_NOTHROW(Nights(campaign(false), folder.path(), options).require_enough(1));
+  // Nights that pool leave error to those behind them.
+  CHECK_THROWS_WITH(Nights(campaign(true), folder.path(), options),
+                    "--pairs 14: no fewer than 16 can tell (--pairs 16 would do)");
+}
+
+TEST_CASE("a campaign that goes on before its plan has the pairs it began with", "[gate][plan]") {
+  const TemporaryFolder folder;
+  GateOptions options;
+  options.most_clusters = 14;
+  { const Nights begun(campaign(false), folder.path(), options); }
+  Nights nights(read_plan(folder.path()).value(), folder.path(), {});
+  nights.add(cluster_of(1, 10), true);
+  nights.begin({3600}, 1);
+  CHECK(nights.planned_clusters() == 14);
 }
 
 TEST_CASE("a pooled night counts from where the one before ended", "[gate][plan]") {

@@ -29,7 +29,8 @@ const ConvergencePoints& standard() {
 std::vector<LoggedRun> runs_of(double batch_size, const std::vector<double>& epochs) {
   std::vector<LoggedRun> runs;
   for (const double count : epochs) {
-    LoggedRun run{"a.log", "retinanet", batch_size, count > 0, {}, 6e4 * (count > 0 ? count : 30)};
+    LoggedRun run{
+        "a.log", "retinanet", "", batch_size, count > 0, {}, 6e4 * (count > 0 ? count : 30)};
     if (run.converged) run.epochs = count;
     runs.push_back(run);
   }
@@ -155,6 +156,10 @@ TEST_CASE("a log tells of its run as a whole", "[mlperf]") {
                                  line("global_batch_size", R"("value": 16)") + start + epoch +
                                  stop + line("eval_accuracy", R"("metadata": {"epoch_num": 9})"));
   CHECK(whole.benchmark == "retinanet");
+  CHECK(whole.stand_in.empty());
+  CHECK(run_of(line("harness_workload",
+                    R"("value": "null", "metadata": {"mlperf_equivalent": false})"))
+            .stand_in == "null");
   CHECK(whole.batch_size == 16);
   CHECK(whole.converged);
   CHECK(whole.epochs == 4);
@@ -182,6 +187,10 @@ TEST_CASE("a check of convergence says what is held against what", "[mlperf]") {
   CHECK_THAT(text(320, {4, 4, 4, 4, 9}), Catch::Contains("4.00 epochs") &&
                                              Catch::Contains("takes 4.11") &&
                                              Catch::EndsWith("multiplied by 1.0278"));
+  std::vector<LoggedRun> of_null = runs_of(8, {9, 9, 9, 9, 9});
+  of_null.front().stand_in = "null";
+  CHECK_THAT(convergence_text(check_convergence(standard(), of_null)),
+             Catch::Contains("the runs are of null"));
   CHECK_THAT(text(8, {9, 9, 9, 9, 9}), Catch::Contains("at its smallest, 256"));
   CHECK_THAT(text(5000, {20, 20, 20, 20, 20}), Catch::Contains("no batch so large"));
   CHECK_THAT(text(256, {4, 4, 0, 0, 0}), Catch::Contains("more than one run"));
@@ -249,6 +258,8 @@ TEST_CASE("check-log --rcp judges five logs as a set", "[mlperf][cli]") {
   const Outcome refused = run_harness(four);
   CHECK(refused.code == 3);
   CHECK_THAT(refused.err, Catch::StartsWith("harness: check of convergence: 4 logs given"));
+  check_one_error(run_harness({"check-log", "--rcp", four.back(), four.back()}), 1,
+                  "is given twice");
   // Each log was judged all the same.
   four.insert(four.begin() + 1, "--json");
   const json answer = json::parse(run_harness(four).out);
