@@ -27,10 +27,10 @@ std::optional<double> logged_time(const json& value) {
 }
 
 const json& logged_member(const json& object, const char* name) {
-  static const json kNothing;
-  if (!object.is_object()) return kNothing;
+  static const json nothing;
+  if (!object.is_object()) return nothing;
   const auto found = object.find(name);
-  return found == object.end() ? kNothing : *found;
+  return found == object.end() ? nothing : *found;
 }
 
 bool same_value(const json& a, const json& b) {
