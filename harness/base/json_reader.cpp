@@ -101,7 +101,11 @@ class Builder {
     return true;
   }
 
-  bool parse_error(std::size_t, const std::string&, const json::exception& error) {
+  bool parse_error(std::size_t, const std::string& token, const json::exception& error) {
+    // No mistake in the syntax: no double holds the number.
+    if (dynamic_cast<const json::out_of_range*>(&error) != nullptr) {
+      return refuse("the number " + printable(token, 40) + " is too large");
+    }
     syntax_error_ = true;
     // The library's text carries an id and a position before what is wrong; ours stands there.
     const std::string text = error.what();

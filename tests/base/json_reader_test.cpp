@@ -49,8 +49,8 @@ TEST_CASE("broken JSON is refused with line and column", "[json_reader]") {
   for (const char* text :
        {"{", "[1", "[1,]", "{\"a\":}", "{'a': 1}", "[1] x", "nul", "01", "+1", ".5", "\"\\x\"",
         "\"\n\"", "[NaN]", "[Infinity]", "[-Infinity]", "// c\n1", "\"\\ud800\"", "\"abc",
-        // Invalid UTF-8, and what no double holds.
-        "\"\xff\"", "\"\xc0\x80\"", "\"\xed\xa0\x80\"", "\"\xe2\x82\"", "[1e999]", "[-1e999]"}) {
+        // Invalid UTF-8.
+        "\"\xff\"", "\"\xc0\x80\"", "\"\xed\xa0\x80\"", "\"\xe2\x82\""}) {
     CHECK_THAT(place(text), Catch::StartsWith("line "));
   }
 }
@@ -90,6 +90,14 @@ TEST_CASE("integers that would be rounded are refused", "[json_reader]") {
         Catch::EndsWith(std::string("the integer ") + integer + " is too large to be exact"));
   }
   CHECK(why("[9007199254740991, -9007199254740991]", exact).empty());
+}
+
+TEST_CASE("a number that no double holds is refused by its place", "[json_reader]") {
+  for (const std::string number : {"1e999", "-1e999", "1e999999"}) {
+    CHECK(place("{\"a\": 1,\n \"b\": " + number + "}", kRefused) ==
+          "line 2, column " + std::to_string(7 + number.size()));
+    CHECK_THAT(why(number), Catch::EndsWith(": the number " + number + " is too large"));
+  }
 }
 
 TEST_CASE("a key that is there twice is refused, in the same object only", "[json_reader]") {

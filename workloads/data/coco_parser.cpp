@@ -216,6 +216,10 @@ class Handler {
       throw Error(name_, fmt::format("malformed JSON at byte {}: NaN or Infinity", position),
                   "JSON has no such numbers; write null or leave the box out");
     }
+    if (dynamic_cast<const nlohmann::json::out_of_range*>(&e) != nullptr) {
+      throw Error(name_, fmt::format("malformed JSON at byte {}: the number {} is too large",
+                                     position, printable(last_token, 40)));
+    }
     std::string_view why = e.what();
     // "[json.exception.parse_error.101] parse error at line 1, column 2: ..." repeats the place.
     if (const auto colon = why.find(": "); colon != std::string_view::npos) {

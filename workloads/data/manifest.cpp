@@ -8,6 +8,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/files.hpp"
 #include "harness/base/hash.hpp"
+#include "harness/base/json_reader.hpp"
 #include "harness/base/text.hpp"
 
 namespace harness::workloads {
@@ -20,20 +21,6 @@ constexpr std::size_t kMaxLookedAt = std::size_t{64} << 20;
 
 bool is_sha256(const std::string& text) {
   return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
-}
-
-/// Refuses deep nesting while parsing, so that a hostile file costs no stack when it is destroyed.
-nlohmann::json parse(const std::string& text, const std::string& name) {
-  constexpr int kMaxDepth = 16;
-  const auto shallow = [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
-    if (depth > kMaxDepth) throw Error(name, "nested too deep to be a manifest");
-    return true;
-  };
-  try {
-    return nlohmann::json::parse(text, shallow);
-  } catch (const nlohmann::json::exception& e) {
-    throw Error(name, "malformed JSON: " + printable(e.what()));
-  }
 }
 
 }  // namespace
@@ -68,7 +55,7 @@ std::optional<Manifest> read_manifest(const fs::path& folder) {
   std::error_code ignored;
   if (!fs::exists(fs::symlink_status(path, ignored))) return std::nullopt;
 
-  const nlohmann::json json = parse(read_file(path, kMaxManifest), name);
+  const nlohmann::json json = read_json_file(path, {.file_bytes = kMaxManifest});
   if (!json.is_object() || !json.contains("format") || !json["format"].is_string() ||
       !json["format"].get_ref<const std::string&>().starts_with("harness-data/")) {
     return std::nullopt;
