@@ -133,7 +133,8 @@ void conclude(ValidationReport& report) {
       return;
     case RunState::kAborted:
       report.code = ExitCode::kInvalid;
-      report.summary = "sound file of an aborted run";
+      report.summary = missed_target(status) ? "sound file of a run that missed its target"
+                                             : "sound file of an aborted run";
       return;
     case RunState::kDryRun:
       report.summary = "sound file of a dry run, which is no measurement";

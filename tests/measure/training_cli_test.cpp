@@ -59,7 +59,7 @@ TEST_CASE("a target that is missed aborts the run with exit code 3", "[training]
   CHECK(is_clean(out.path()));
   const Outcome validated =
       run_harness({"validate", files_ending(out.path(), ".json").at(0).string()});
-  CHECK_THAT(validated.out, Catch::Contains(".json: sound file of an aborted run"));
+  CHECK_THAT(validated.out, Catch::Contains(".json: sound file of a run that missed its target"));
 }
 
 TEST_CASE("a loss that is not a number aborts at once and names the step", "[training][cli]") {

@@ -273,7 +273,7 @@ TEST_CASE_METHOD(Fixture, "numbers at the ends of what a double holds are judged
     }
   }
   // One of a million digits is no double, and one beyond all bounds neither.
-  CHECK(names(with_text("[1e309]"), "", "not JSON"));
+  CHECK(names(with_text("[1e309]"), "", "1e309 is too large"));
   CHECK(with_text("[" + std::string(1 << 20, '9') + "]").code == ExitCode::kUsage);
 }
 
@@ -338,6 +338,15 @@ TEST_CASE_METHOD(Fixture, "a sound file of a run that is no measurement says so"
     const ValidationReport report = validate_result_file(file());
     CHECK(report.problems.empty());
     CHECK(report.summary == "sound file of an aborted run");
+    CHECK(report.code == ExitCode::kInvalid);
+  }
+  SECTION("target missed") {
+    result.status.state = RunState::kAborted;
+    result.status.violations = {{kConvergedRule, "/quality", "0.9", "0.8", "train longer"}};
+    write_result_file(result, file());
+    const ValidationReport report = validate_result_file(file());
+    CHECK(report.problems.empty());
+    CHECK(report.summary == "sound file of a run that missed its target");
     CHECK(report.code == ExitCode::kInvalid);
   }
   SECTION("dry run") {
