@@ -91,15 +91,20 @@ void refuse_twice(const std::vector<std::string>& files) {
   }
 }
 
+/// Said on stderr, too.
+json no_set(const Error& error) {
+  flush_out();
+  print_err(fmt::format("harness: {}\n", printable(error.what(), 1000)));
+  return {{"verdict", "no set"}, {"reason", printable(error.what(), 1000)}};
+}
+
 /// All logs as one set of runs.
 json judge_set(const ConvergencePoints& points, const std::vector<LoggedRun>& runs, bool as_text) {
   ConvergenceCheck check;
   try {
     check = check_convergence(points, runs);
   } catch (const Error& error) {
-    flush_out();
-    print_err(fmt::format("harness: {}\n", printable(error.what(), 1000)));
-    return {{"verdict", "no set"}, {"reason", printable(error.what(), 1000)}};
+    return no_set(error);
   }
   if (as_text) {
     print_out(fmt::format("{} {} MLPerf's check of convergence, {}: {}\n",
@@ -160,9 +165,10 @@ ExitCode check_log_command(const Arguments& arguments) {
     }
   }
   json set;
-  // One that lacks a log is none.
-  if (points && !unreadable) {
-    set = judge_set(*points, runs, !options.flag("json"));
+  if (points) {
+    set = unreadable ? no_set({"check of convergence", "not judged: a log of the set is unreadable",
+                               "mend it, or give another set"})
+                     : judge_set(*points, runs, !options.flag("json"));
     failed = failed || set.at("verdict") != "passed";
   }
   if (options.flag("json")) {

@@ -12,6 +12,7 @@
 #include "tests/support/refusal.hpp"
 #include "tests/support/sample_training_log.hpp"
 #include "tests/support/temporary_folder.hpp"
+#include "tests/support/text_lines.hpp"
 
 namespace fs = std::filesystem;
 using namespace harness;  // NOLINT(google-build-using-namespace)
@@ -264,5 +265,18 @@ TEST_CASE("check-log --rcp judges five logs as a set", "[mlperf][cli]") {
   four.insert(four.begin() + 1, "--json");
   const json answer = json::parse(run_harness(four).out);
   CHECK(answer.at("logs").size() == 4);
+  CHECK(answer.at("convergence").at("verdict") == "no set");
+}
+
+TEST_CASE("check-log --rcp says that a set with an unreadable log was not judged",
+          "[mlperf][cli]") {
+  const TemporaryFolder folder;
+  const Outcome text = run_harness({"check-log", "--rcp", (folder / "none.log").string()});
+  CHECK(text.code == 1);
+  CHECK_THAT(text.err, HasLines({"harness: " + (folder / "none.log").string() + ": *",
+                                 "harness: check of convergence: not judged: *"}));
+  const json answer = json::parse(
+      run_harness({"check-log", "--rcp", "--json", (folder / "none.log").string()}).out);
+  CHECK(answer.at("logs").at(0).at("verdict") == "unreadable");
   CHECK(answer.at("convergence").at("verdict") == "no set");
 }
