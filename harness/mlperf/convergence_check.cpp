@@ -48,10 +48,13 @@ void require_set(const ConvergencePoints& points, const std::vector<LoggedRun>& 
   }
 }
 
-/// More than one that missed its target is left when the slowest is dropped.
-bool enough_converged(const std::vector<LoggedRun>& runs) {
-  return std::count_if(runs.begin(), runs.end(),
-                       [](const LoggedRun& run) { return !run.converged; }) <= 1;
+/// The second that missed its target, which is left when the slowest is dropped; null: none did.
+const LoggedRun* second_missed(const std::vector<LoggedRun>& runs) {
+  std::size_t missed = 0;
+  const auto found = std::find_if(runs.begin(), runs.end(), [&](const LoggedRun& run) {
+    return !run.converged && ++missed == 2;
+  });
+  return found == runs.end() ? nullptr : &*found;
 }
 
 }  // namespace
@@ -67,7 +70,10 @@ ConvergenceCheck check_convergence(const ConvergencePoints& points,
   ConvergenceCheck check;
   check.batch_size = *runs.front().batch_size;
   check.stand_in = runs.front().stand_in;
-  if (!enough_converged(runs)) return check;
+  if (const LoggedRun* second = second_missed(runs)) {
+    check.second_missed = second->file;
+    return check;
+  }
   std::vector<double> epochs;
   for (const LoggedRun& run : runs) epochs.push_back(run.converged ? *run.epochs : kNever);
   check.epochs = olympic_mean(epochs);
@@ -112,7 +118,7 @@ std::string convergence_text(const ConvergenceCheck& check) {
 }
 
 std::optional<double> score_minutes(const std::vector<LoggedRun>& runs, double factor) {
-  if (!enough_converged(runs)) return std::nullopt;
+  if (second_missed(runs) != nullptr) return std::nullopt;
   std::vector<double> minutes;
   for (const LoggedRun& run : runs) {
     if (run.converged && !run.milliseconds) return std::nullopt;

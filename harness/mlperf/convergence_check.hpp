@@ -25,6 +25,7 @@ struct ConvergenceCheck {
   double batch_size = 0;
   double epochs = 0;                            ///< mean without the fewest and the most; 0: none
   std::optional<ConvergencePoint> reference{};  ///< what they are held against
+  std::string second_missed{};                  ///< the log that is one miss too many
   std::string stand_in{};                       ///< the workload, where it is not MLPerf's own
   double factor = 1;  ///< that the score is to be multiplied by, 1 or more
 

@@ -38,7 +38,7 @@ std::optional<double> logged_number(const nlohmann::json& value);
 /// Milliseconds; text is taken where it is a number.
 std::optional<double> logged_time(const nlohmann::json& value);
 /// Null where `object` is none, or lacks it.
-const nlohmann::json& logged_member(const nlohmann::json& object, const char* name);
+const nlohmann::json& logged_member(const nlohmann::json& object, const std::string& name);
 bool same_value(const nlohmann::json& a, const nlohmann::json& b);
 bool list_holds(const nlohmann::json& list, const nlohmann::json& value);
 /// For messages: ASCII, short.

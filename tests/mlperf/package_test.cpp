@@ -176,7 +176,13 @@ TEST_CASE("only five runs that belong together are packed", "[mlperf]") {
                             runs[3].result.status.state = RunState::kInvalid;
                             runs[2].result.status.state = RunState::kAborted;
                           },
-                          "more than one run is not valid"}}) {
+                          "more than one run is not valid"},
+                         {[](Runs& runs) {
+                            for (std::string* log : {&runs[1].log_text, &runs[4].log_text}) {
+                              log->replace(log->rfind("success"), 7, "aborted");
+                            }
+                          },
+                          "more than one run did not reach its target"}}) {
     Runs runs = whole;
     one.edit(runs);
     const ErrorParts found = refusal(runs);
