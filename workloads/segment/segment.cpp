@@ -27,6 +27,8 @@ namespace {
 constexpr const char* kDecoder = "workloads/segment/decoder.safetensors";
 constexpr std::int64_t kSide = 128;
 
+std::string extent() { return std::to_string(kSide) + "x" + std::to_string(kSide); }
+
 class Segment : public Inference {
  public:
   Description describe(const WorkloadContext& context) const override {
@@ -72,7 +74,7 @@ class Segment : public Inference {
     cost.calls["convolutions"] = backbone_->convolutions() + kDecoderConvolutions;
     return {.cost = cost,
             .hyperparameters = {{"model", "MobileNetV2 with a light decoder"},
-                                {"image_size", "128x128"},
+                                {"image_size", extent()},
                                 {"classes", std::to_string(kMaskClasses)}},
             .weights = {backbone_->weights(), weights_}};
   }
@@ -110,7 +112,8 @@ class Segment : public Inference {
 
 WorkloadInfo info() {
   return {.name = "segment",
-          .summary = "The class of each pixel of a picture of 128x128, one query after another.",
+          .summary =
+              "The class of each pixel of a picture of " + extent() + ", one query after another.",
           .offers = {{"precision", {"fp32", "bf16"}},
                      {"allocator", kernels::allocator_names()},
                      {"audit", {"none", "TEST01", "TEST04"}}},
