@@ -261,6 +261,10 @@ std::string scenario_misfit(const ScenarioInfo& scenario, const Tier& tier) {
 std::vector<Violation> check_rules(const Rules& rules, const ScenarioInfo& scenario,
                                    const Result& result, const json& document) {
   std::vector<Violation> violations;
+  // The cause goes first: what is not finite may end a run before it is long enough.
+  for (const std::string& tag : rules.finite_metrics) {
+    if (scenario.gives_metric(tag)) check_finite(tag, result, violations);
+  }
   const auto tier = rules.tiers.find(result.rules.tier);
   if (tier == rules.tiers.end()) {
     violations.push_back(
@@ -276,9 +280,6 @@ std::vector<Violation> check_rules(const Rules& rules, const ScenarioInfo& scena
     }
   }
   if (scenario.by_loadgen) check_loadgen(result, violations);
-  for (const std::string& tag : rules.finite_metrics) {
-    if (scenario.gives_metric(tag)) check_finite(tag, result, violations);
-  }
   // Among sides in lockstep one evaluation may stand for all.
   const bool evaluated = !result.rules.lockstep || result.quality.has_value();
   if (rules.quality && evaluated)

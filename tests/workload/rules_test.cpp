@@ -231,6 +231,10 @@ TEST_CASE("losses must be there and finite", "[rules]") {
   CHECK(broken(result) == std::vector<std::string>{"finite-loss.total"});
   result.metrics.pop_back();
   CHECK(broken(result) == std::vector<std::string>{"metric-present"});
+  // The cause is named before what follows from it.
+  Result short_one = result_with_steps(2, 6, 0.01);
+  short_one.metrics[1].samples[5].value.reset();
+  CHECK(broken(short_one) == std::vector<std::string>{"finite-loss.total", "minimum-steps"});
 }
 
 TEST_CASE("a missed or missing quality target is a violation", "[rules]") {
