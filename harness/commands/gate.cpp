@@ -20,6 +20,7 @@
 #include "harness/commands/suite.hpp"
 #include "harness/gate/asking.hpp"
 #include "harness/gate/campaign.hpp"
+#include "harness/gate/campaign_folder.hpp"
 #include "harness/gate/campaign_screen.hpp"
 #include "harness/gate/forms.hpp"
 #include "harness/gate/gate.hpp"
@@ -142,15 +143,7 @@ void take_resumed(const Options& options, CampaignOptions& campaign) {
     throw Error("--resume " + printable(folder), "was begun by an earlier version",
                 "start a new campaign; its files can still be judged");
   }
-  campaign.id = campaign.resumed->id;
-  campaign.baseline = campaign.resumed->baseline;
-  campaign.candidate = campaign.resumed->candidate;
-  campaign.anchor = campaign.resumed->anchor;
-  campaign.trained_baseline = campaign.resumed->trained_baseline;
-  campaign.trained_candidate = campaign.resumed->trained_candidate;
-  campaign.tasks = campaign.resumed->tasks;
-  campaign.budget_seconds = campaign.resumed->budget_seconds;
-  campaign.convergence_budget_seconds = campaign.resumed->convergence_budget_seconds;
+  go_on_by_plan(campaign, options.flag("pairs"));
 }
 
 /// Where the numbers of a campaign lie, and how they are judged again.

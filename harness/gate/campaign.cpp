@@ -43,7 +43,7 @@ class Campaign {
         hooks_(hooks),
         of_suites_(options.baseline.is_suite()),
         of_results_(options.baseline.leaves_results()),
-        folder_(options.out, {"baseline", "candidate"}, options.resumed.has_value()),
+        folder_(options.out, options.resumed.has_value()),
         planned_(begin_plan(options, true)),
         runs_(options, hooks, planned_.id, planned_.pause_seconds),
         baseline_{"baseline", {}},
@@ -55,6 +55,7 @@ class Campaign {
     } else {
       if (!options.budget_seconds) add_night(options.rules.options.most_clusters);
       write_plan(options.out, planned_);
+      make_side_folders(options.out, {baseline_.name, candidate_.name});
       if (!of_results_) lines_.emplace(options.out / kTimes, kTime);
     }
   }

@@ -32,8 +32,6 @@ std::string option_of(const fs::path& path) { return "--out " + printable(path.s
 void refuse_results_in(const fs::path& path) {
   for (const auto& entry : fs::directory_iterator(path)) {
     if (entry.path().filename() == kAskedFolder) continue;
-    // Of a campaign that was refused before it began.
-    if (entry.is_directory() && fs::is_empty(entry.path())) continue;
     throw Error(option_of(path), "the folder is not empty",
                 "campaigns are never mixed: choose another, or go on with one: --resume DIR");
   }
@@ -56,6 +54,21 @@ void take_time(const json& line, const fs::path& file, KeptTimes& kept) {
   }
   throw Error(printable(file.string()), "holds a line that is no time of a command",
               "start a new campaign");
+}
+
+void take_line(std::string_view text, const std::string& name, KeptClusters& kept) {
+  const json line = parse_json(text, name);
+  try {
+    if (line.is_object() && line.contains(kAnchorLeftOut)) {
+      kept.anchor_left_out = line.at(kAnchorLeftOut);
+    }
+    if (!line.is_object() || !line.contains("cluster")) return;  // what it compares, say
+    kept.clusters.push_back({cluster_from(line), line.at(kFolders)});
+  } catch (const ProtocolError&) {
+    throw Error(printable(name), "is no cluster", "start a new campaign");
+  } catch (const json::exception&) {
+    throw Error(printable(name), "does not say where its results are", "start a new campaign");
+  }
 }
 
 }  // namespace
@@ -84,11 +97,13 @@ AskingFolder::AskingFolder(const fs::path& path) : lock_(made(path)) {
   fs::create_directory(path / kAskedFolder);
 }
 
-CampaignFolder::CampaignFolder(const fs::path& path, const std::vector<std::string>& sides,
-                               bool resumed)
+CampaignFolder::CampaignFolder(const fs::path& path, bool resumed)
     : lock_(resumed ? path : made(path)) {
   if (!resumed) refuse_results_in(path);
-  for (const std::string& side : sides) fs::create_directories(path / side);
+}
+
+void make_side_folders(const fs::path& out, const std::vector<std::string>& sides) {
+  for (const std::string& side : sides) fs::create_directories(out / side);
 }
 
 std::string kept_line(const KeptCluster& cluster) {
@@ -101,23 +116,19 @@ KeptClusters read_clusters(const fs::path& file) {
   const std::string text = read_file(file, kLargestFile);
   KeptClusters kept;
   std::size_t at = 0;
-  for (std::size_t number = 1;; ++number) {
-    const std::size_t end = text.find('\n', at);
-    if (end == std::string::npos) break;
-    const std::string name = fmt::format("{}:{}", file.string(), number);
-    const json line = parse_json(std::string_view(text).substr(at, end - at), name);
+  std::size_t number = 1;
+  const auto name = [&] { return fmt::format("{}:{}", file.string(), number); };
+  for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', at)) {
+    take_line(std::string_view(text).substr(at, end - at), name(), kept);
     at = end + 1;
-    try {
-      if (line.is_object() && line.contains(kAnchorLeftOut)) {
-        kept.anchor_left_out = line.at(kAnchorLeftOut);
-      }
-      if (!line.is_object() || !line.contains("cluster")) continue;  // what it compares, say
-      kept.clusters.push_back({cluster_from(line), line.at(kFolders)});
-    } catch (const ProtocolError&) {
-      throw Error(printable(name), "is no cluster", "start a new campaign");
-    } catch (const json::exception&) {
-      throw Error(printable(name), "does not say where its results are", "start a new campaign");
-    }
+    ++number;
+  }
+  kept.unended = text.substr(at);
+  try {
+    if (!kept.unended.empty()) take_line(kept.unended, name(), kept);
+  } catch (const Error&) {
+    kept.unended.clear();
+    kept.cut_off = true;
   }
   kept.lines = {at, sha256_hex(std::string_view(text).substr(0, at))};
   return kept;
@@ -177,6 +188,7 @@ PlannedCampaign begin_plan(const CampaignOptions& options, bool whole) {
     plan.tasks = options.tasks;
     plan.rules_sha256 = options.rules.sha256;
     plan.pause_seconds = options.pause_seconds;
+    plan.most_clusters = options.rules.options.most_clusters;
     plan.plan.pooled = options.pool;
     plan.budget_seconds = options.budget_seconds;
     plan.convergence_budget_seconds = options.convergence_budget_seconds;
@@ -187,6 +199,27 @@ PlannedCampaign begin_plan(const CampaignOptions& options, bool whole) {
                 "was begun under another rules/gate.json", "start a new campaign");
   }
   return *options.resumed;
+}
+
+void go_on_by_plan(CampaignOptions& options, bool pairs) {
+  const PlannedCampaign& plan = *options.resumed;
+  options.id = plan.id;
+  options.baseline = plan.baseline;
+  options.candidate = plan.candidate;
+  options.anchor = plan.anchor;
+  options.trained_baseline = plan.trained_baseline;
+  options.trained_candidate = plan.trained_candidate;
+  options.tasks = plan.tasks;
+  options.budget_seconds = plan.budget_seconds;
+  options.convergence_budget_seconds = plan.convergence_budget_seconds;
+  const bool another_night = plan.plan.pooled && !plan.plan.nights.empty();
+  if (plan.most_clusters == 0 || another_night) return;
+  std::size_t& most = options.rules.options.most_clusters;
+  if (pairs && most != plan.most_clusters) {
+    throw Error(fmt::format("--pairs {}", most),
+                fmt::format("the plan of the campaign has {}", plan.most_clusters), "leave it out");
+  }
+  most = plan.most_clusters;
 }
 
 }  // namespace harness

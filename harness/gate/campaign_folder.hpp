@@ -43,16 +43,18 @@ class AskingFolder {
   FolderLock lock_;
 };
 
-/// Makes the folder, with one for each of `sides`, or takes that of a campaign that goes on, and
-/// locks it. Throws Error where a new one holds anything but what was asked.
+/// Makes the folder, or takes that of a campaign that goes on, and locks it. Throws Error where a
+/// new one holds anything but what was asked.
 class CampaignFolder {
  public:
-  CampaignFolder(const std::filesystem::path& path, const std::vector<std::string>& sides,
-                 bool resumed);
+  CampaignFolder(const std::filesystem::path& path, bool resumed);
 
  private:
   FolderLock lock_;
 };
+
+/// A folder for the results of each side. Behind the plan: a campaign that is refused leaves none.
+void make_side_folders(const std::filesystem::path& out, const std::vector<std::string>& sides);
 
 /// A cluster as campaign.jsonl has it.
 struct KeptCluster {
@@ -66,11 +68,14 @@ inline constexpr const char* kAnchorLeftOut = "anchor_left_out";
 struct KeptClusters {
   std::vector<KeptCluster> clusters{};  ///< failed ones included
   std::string anchor_left_out{};        ///< why; empty: it was not, or there was none
-  WrittenLines lines{};                 ///< whole ones, to go on behind
+  WrittenLines lines{};                 ///< with their ends, to go on behind
+  std::string unended{};                ///< a line behind them that lacks its end alone
+  bool cut_off = false;                 ///< what is behind them is half a line
 };
 
 std::string kept_line(const KeptCluster& cluster);
-/// Of a campaign.jsonl; half a line at its end is what a kill left. Throws Error.
+/// Of a campaign.jsonl; what a kill or a full disk left of its last line may be half of it. Throws
+/// Error.
 KeptClusters read_clusters(const std::filesystem::path& file);
 
 /// The times of commands, pair by pair.
@@ -92,5 +97,9 @@ void refuse_own_folders(const CampaignOptions& options);
 /// The plan of a new campaign, without nights; for one that goes on that in its folder. Throws
 /// Error where the rules are others now.
 PlannedCampaign begin_plan(const CampaignOptions& options, bool whole);
+
+/// A campaign that goes on is what its plan says. Throws Error where the `pairs` of `options` were
+/// given and are others; a pooled campaign's next night may have others. Precondition: it goes on.
+void go_on_by_plan(CampaignOptions& options, bool pairs);
 
 }  // namespace harness

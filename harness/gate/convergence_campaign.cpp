@@ -34,7 +34,7 @@ class ConvergenceCampaign {
   ConvergenceCampaign(const CampaignOptions& options, const CampaignHooks& hooks)
       : options_(checked(options)),
         hooks_(hooks),
-        folder_(options.out, {"baseline", "candidate"}, options.resumed.has_value()),
+        folder_(options.out, options.resumed.has_value()),
         planned_(begin_plan(options, true)),
         runs_(options, hooks, planned_.id, planned_.pause_seconds),
         sides_{Side{"baseline", {}}, Side{"candidate", {}}},
@@ -43,6 +43,7 @@ class ConvergenceCampaign {
       take_again();
     } else {
       write_plan(options.out, planned_);
+      make_side_folders(options.out, {"baseline", "candidate"});
     }
   }
 

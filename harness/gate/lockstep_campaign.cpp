@@ -32,24 +32,28 @@ class LockstepCampaign {
   LockstepCampaign(const CampaignOptions& options, const CampaignHooks& hooks)
       : options_(options),
         hooks_(hooks),
-        folder_(options.out, lockstep_names(options), options.resumed.has_value()),
+        folder_(options.out, options.resumed.has_value()),
         nights_(begin_plan(options, false), options.out, options.rules.options),
         sides_(options, hooks, nights_.campaign().id),
         failures_(lockstep_names(options), options.out) {
+    make_side_folders(options.out, lockstep_names(options));
     const auto file = options.out / "campaign.jsonl";
     if (options.resumed) {
       const KeptClusters kept = read_clusters(file);
       lines_.emplace(file, "a cluster", kept.lines);
+      if (kept.cut_off) {
+        notes_.push_back(fmt::format("{} was cut off in its last line: it keeps {}",
+                                     printable(file.string()),
+                                     format_count(std::ssize(kept.clusters), "cluster")));
+        hooks_.say(notes_.back());
+      }
+      if (!kept.unended.empty()) lines_->append(kept.unended);
+      if (lines_->written().size == 0) append_beginning();
       if (!kept.anchor_left_out.empty()) leave_out_anchor(kept.anchor_left_out);
       for (const KeptCluster& cluster : kept.clusters) take_again(cluster);
     } else {
       lines_.emplace(file, "a cluster");
-      lines_->append(line_of({{"kind", "campaign"},
-                              {"id", nights_.campaign().id},
-                              {"at", utc_now()},
-                              {"baseline", options.baseline.text},
-                              {"candidate", options.candidate.text},
-                              {"anchor", options.anchor.text}}));
+      append_beginning();
       if (const std::string why = sides_.anchor_misfit(); !why.empty()) leave_out_anchor_now(why);
     }
   }
@@ -67,6 +71,15 @@ class LockstepCampaign {
   }
 
  private:
+  void append_beginning() {
+    lines_->append(line_of({{"kind", "campaign"},
+                            {"id", nights_.campaign().id},
+                            {"at", utc_now()},
+                            {"baseline", options_.baseline.text},
+                            {"candidate", options_.candidate.text},
+                            {"anchor", options_.anchor.text}}));
+  }
+
   /// False where nothing is left to measure: the report is that of a campaign that has ended.
   bool begin_where_it_stopped(GateReport& report) {
     if (failures_.regressed()) {

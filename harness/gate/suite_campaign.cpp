@@ -49,7 +49,7 @@ class SuiteCampaign {
   SuiteCampaign(const CampaignOptions& options, const CampaignHooks& hooks)
       : options_(checked(options)),
         hooks_(hooks),
-        folder_(options.out, {}, options.resumed.has_value()),
+        folder_(options.out, options.resumed.has_value()),
         planned_(begin_plan(options, true)) {
     if (!options.resumed) write_plan(options.out, planned_);
   }
