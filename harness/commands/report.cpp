@@ -16,6 +16,7 @@
 #include "harness/commands/command.hpp"
 #include "harness/gate/kept_campaign.hpp"
 #include "harness/gate/rules.hpp"
+#include "harness/gate/verdict_file.hpp"
 #include "harness/kinds/unfinished.hpp"
 #include "harness/report/page/html_page.hpp"
 #include "harness/report/page/html_render.hpp"
@@ -66,6 +67,12 @@ void add_campaigns(const std::vector<std::string>& paths, ReportData& data) {
     try {
       KeptCampaign kept = read_campaign(folder, runs, rules);
       data.campaigns.push_back({folder.string(), std::move(kept.report), kept.ended});
+    } catch (const DamagedVerdict& error) {
+      data.rejected.push_back({(folder / kVerdictFile).string(),
+                               "not valid: 1 problem",
+                               ExitCode::kUsage,
+                               {{"", error.why() + "; " + error.hint()}},
+                               {}});
     } catch (const Error& error) {
       data.skipped.push_back({folder.string(),
                               "skipped",

@@ -173,6 +173,9 @@ KeptCampaign read_campaign(const fs::path& folder, const std::vector<Result>& ru
     kept.report.candidate = campaign->candidate.text;
   }
   kept.report.campaign = campaign->id;
+  if (!kept.ended && !campaign->baseline.text.empty() && campaign->asked) {
+    kept.report.notes.push_back("where it was stopped, to go on: " + line_to_go_on(folder));
+  }
   return kept;
 }
 

@@ -1,11 +1,14 @@
 #include "harness/gate/plan_file.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "harness/base/error.hpp"
 #include "harness/base/files.hpp"
 #include "harness/base/json_reader.hpp"
+#include "harness/base/started_as.hpp"
 #include "harness/base/text.hpp"
 
 namespace harness {
@@ -165,6 +168,18 @@ std::optional<PlannedCampaign> read_plan(const fs::path& folder) {
     refuse();
   }
   return std::nullopt;
+}
+
+std::string line_to_go_on(const fs::path& folder) {
+  std::error_code ignored;
+  fs::path whole = fs::absolute(folder, ignored).lexically_normal();
+  if (!whole.has_filename()) whole = whole.parent_path();
+  fs::path above = whole;
+  for (int i = 0; i < 2; ++i) {  // OUT/steps/TASK
+    above = above.parent_path();
+    if (fs::exists(above / kName, ignored)) whole = above;
+  }
+  return fmt::format("{} gate --resume {}", started_as(), pasted_word(whole.string()));
 }
 
 }  // namespace harness

@@ -42,7 +42,7 @@ struct PlannedCampaign {
   std::optional<double> budget_seconds{};
   std::optional<double> convergence_budget_seconds{};
   std::int64_t rounds = 0;  ///< of a cluster; 0: not planned yet
-  /// Of the first night, where it steps in lockstep: by --pairs, or the rules. 0: not kept.
+  /// Of the first night: by --pairs, or the rules. 0: not kept.
   std::size_t most_clusters = 0;
   /// Without nights: not planned yet.
   GatePlan plan{{}, GatePlan{}.block, false};
@@ -53,5 +53,8 @@ void write_plan(const std::filesystem::path& folder, const PlannedCampaign& camp
 
 /// The plan in a folder; nothing where there is none. Throws Error for a file that is no plan.
 std::optional<PlannedCampaign> read_plan(const std::filesystem::path& folder);
+
+/// "harness gate --resume DIR" for the campaign in `folder`, or the one that it is a part of.
+std::string line_to_go_on(const std::filesystem::path& folder);
 
 }  // namespace harness

@@ -8,6 +8,7 @@
 #include "harness/base/files.hpp"
 #include "harness/base/json_reader.hpp"
 #include "harness/base/text.hpp"
+#include "harness/gate/plan_file.hpp"
 #include "harness/gate/report_json.hpp"
 #include "harness/lockstep/cluster_json.hpp"
 
@@ -20,8 +21,9 @@ namespace fs = std::filesystem;
 constexpr std::size_t kLargestFile = std::size_t{16} << 20;
 
 [[noreturn]] void refuse(const fs::path& path, const std::string& why) {
-  throw Error(printable(path.string()), "is not the verdict of a campaign: " + printable(why),
-              "take it away: what was measured stays");
+  throw DamagedVerdict(printable(path.string()),
+                       "is not the verdict of a campaign: " + printable(why, 200),
+                       "to make it again: " + line_to_go_on(path.parent_path()));
 }
 
 }  // namespace
@@ -49,6 +51,8 @@ std::optional<GateReport> read_verdict(const fs::path& folder) {
   if (!fs::exists(path, ignored)) return std::nullopt;
   try {
     return gate_report_from_json(parse_json(read_file(path, kLargestFile), path.string()));
+  } catch (const Error& error) {
+    refuse(path, error.why());
   } catch (const nlohmann::json::exception& error) {
     refuse(path, error.what());
   } catch (const std::invalid_argument& error) {

@@ -4,12 +4,19 @@
 #include <filesystem>
 #include <optional>
 
+#include "harness/base/error.hpp"
 #include "harness/gate/report.hpp"
 
 namespace harness {
 
 /// Its name in the campaign's folder.
 inline constexpr const char* kVerdictFile = "verdict.jsonl";
+
+/// A file in its place that is none.
+class DamagedVerdict : public Error {
+ public:
+  using Error::Error;
+};
 
 /// Writes it, one line, over what is there. Throws Error.
 void write_verdict(const std::filesystem::path& folder, const GateReport& report);
@@ -21,7 +28,7 @@ void keep_verdict(const std::filesystem::path& folder, GateReport& report);
 void forget_verdict(const std::filesystem::path& folder);
 
 /// What write_verdict() wrote; nothing where the folder has none: the campaign did not come to its
-/// end. Throws Error for a file that is no verdict.
+/// end. Throws DamagedVerdict.
 std::optional<GateReport> read_verdict(const std::filesystem::path& folder);
 
 }  // namespace harness

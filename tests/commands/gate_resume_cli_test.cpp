@@ -75,6 +75,7 @@ TEST_CASE("a campaign in lockstep goes on where it was killed", "[gate][lockstep
   CAPTURE(outcome.out, outcome.err);
   CHECK(outcome.code == 0);
   const std::set<int> after = clusters_in(folder.path());
+  CHECK_THAT(outcome.err, Catch::Contains("was cut off in its last line: it keeps "));
   CHECK(after.size() > before.size());
   CHECK(*after.rbegin() == static_cast<int>(after.size()));
   CHECK(json::parse(outcome.out).at("rows").at(0).at("verdict") == "same");
@@ -86,6 +87,18 @@ TEST_CASE("a campaign in lockstep goes on where it was killed", "[gate][lockstep
   check_one_error(
       run_harness({"gate", "--resume", "campaign", "--ab-base", "x"}, {}, folder.path()), 1,
       "--ab-base: is as the campaign began");
+  check_one_error(resume(folder.path(), {"--pairs", "20"}), 1,
+                  "--pairs 20: the plan of the campaign has 16");
+  CHECK(resume(folder.path(), {"--pairs", "16", "--metric", "time.step"}).code == 0);
+  // A verdict that was damaged is named by the report, and made again.
+  const fs::path verdict = folder / "campaign" / "verdict.jsonl";
+  const std::string whole = read_file(verdict, 1 << 20);
+  std::ofstream(verdict) << whole.substr(0, whole.size() / 2);
+  check_one_error(run_harness({"report", "campaign"}, {}, folder.path()), 1,
+                  "gate --resume " + (folder / "campaign").string());
+  CHECK(resume(folder.path(), {"--metric", "time.step"}).code == 0);
+  CHECK(run_harness({"report", "campaign"}, {}, folder.path()).code == 0);
+  CHECK(starts_in(folder.path()) == starts);
   const std::string text = read_file(file, 1 << 24);
   std::ofstream(file) << "{\"cluster\":1}\n";
   check_one_error(resume(folder.path()), 1, "is no cluster");

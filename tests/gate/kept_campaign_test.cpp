@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
+#include "harness/base/files.hpp"
 #include "harness/gate/campaign_folder.hpp"
 #include "harness/gate/plan_file.hpp"
 #include "harness/gate/verdict_file.hpp"
@@ -84,9 +85,37 @@ TEST_CASE("a campaign without its verdict is judged by its clusters", "[gate][fo
   const KeptCampaign early = read_campaign(folder.path(), {}, rules_in_lockstep());
   CHECK_FALSE(early.ended);
   CHECK(early.report.rows.front().improvements.size() == 7);
+  CHECK(early.report.notes.back().ends_with(line_to_go_on(folder.path())));
   // What the gate said at the end goes before what would be said now.
   write_verdict(folder.path(), sample_campaign(1));
   CHECK(overall_word(read_campaign(folder.path(), {}, rules_in_lockstep()).report) == "same");
+}
+
+TEST_CASE("a file of clusters that was cut keeps each whole one", "[gate][folder]") {
+  const TemporaryFolder folder;
+  write_clusters(folder.path(), 3, 1);
+  const fs::path file = folder / "campaign.jsonl";
+  std::string text = read_file(file, 1 << 20);
+  text.resize(text.rfind('\n') + 1);
+  const auto cut_to = [&](std::size_t size) {
+    std::ofstream(file) << text.substr(0, size);
+    return read_clusters(file);
+  };
+  // The third was tried twice.
+  CHECK(cut_to(text.size()).clusters.size() == 4);
+  CHECK(cut_to(text.size()).unended.empty());
+  const KeptClusters unended = cut_to(text.size() - 1);
+  CHECK(unended.clusters.size() == 4);
+  CHECK(kept_line(unended.clusters.back()) == unended.unended);
+  CHECK_FALSE(unended.cut_off);
+  const KeptClusters half = cut_to(text.size() - 2);
+  CHECK(half.clusters.size() == 3);
+  CHECK(half.cut_off);
+  CHECK(half.lines.size == unended.lines.size);
+  const KeptClusters none = cut_to(text.find('\n') / 2);
+  CHECK(none.clusters.empty());
+  CHECK(none.cut_off);
+  CHECK(none.lines.size == 0);
 }
 
 TEST_CASE("a campaign of whole runs, or of any commands, is judged by these", "[gate][folder]") {

@@ -8,6 +8,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/files.hpp"
 #include "harness/gate/forms.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/sample_campaign.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -58,6 +59,8 @@ TEST_CASE("a file that is no verdict is refused", "[gate][verdict]") {
         with("\"rows\":[", "\"rows\":[1,"), sound.substr(0, sound.size() / 2), sound + sound}) {
     CAPTURE(text.substr(0, 200));
     std::ofstream(folder / kVerdictFile) << text;
-    CHECK_THROWS_AS(read_verdict(folder.path()), Error);
+    const ErrorParts damaged = refusal_of([&] { read_verdict(folder.path()); });
+    CHECK(damaged.about == (folder / kVerdictFile).string());
+    CHECK(damaged.names("harness gate --resume " + folder.path().string()));
   }
 }

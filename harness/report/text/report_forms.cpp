@@ -81,12 +81,17 @@ json file_json(const ReportFile& file) {
           {"notes", file.notes}};
 }
 
-/// A line or two: the verdict and what decided.
+/// The verdict and what decided, or how to go on to one.
 std::string campaign_text(const ReportCampaign& campaign) {
   const std::string word = campaign.ended ? overall_word(campaign.report) : "no verdict";
   const std::string why = campaign.ended ? verdict_sentence(campaign.report) : campaign.folder;
-  return fmt::format("{}: {}\n  {}\n", printable(campaign.report.subject), word,
-                     printable(why, 400));
+  std::string text =
+      fmt::format("{}: {}\n  {}\n", printable(campaign.report.subject), word, printable(why, 400));
+  if (campaign.ended) return text;
+  for (const std::string& note : campaign.report.notes) {
+    text += fmt::format("  note: {}\n", printable(note, kLongestNote));
+  }
+  return text;
 }
 
 json campaign_json(const ReportCampaign& campaign) {
