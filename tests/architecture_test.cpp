@@ -80,8 +80,8 @@ const std::vector<Rule>& rules() {
       {"kernels/", {"kernels/"}},
       {"workloads/",
        {"workloads/", "kernels/", "harness/base/", "harness/workload/workload.hpp",
-        "harness/workload/capabilities.hpp", "harness/workload/replayer.hpp",
-        "harness/workload/registry.hpp"}},
+        "harness/workload/capabilities.hpp", "harness/workload/ranks.hpp",
+        "harness/workload/replayer.hpp", "harness/workload/registry.hpp"}},
       {"tests/", {"harness/", "workloads/", "kernels/", "tests/"}},
   };
   return table;

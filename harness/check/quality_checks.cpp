@@ -328,8 +328,9 @@ std::vector<Violation> check_samples_per_step(const CheckRules& rules, const Res
                                               const json& document) {
   const auto pointer = rules.samples_per_step.find(result.rules.workload);
   if (pointer == rules.samples_per_step.end()) return {};
-  const std::optional<double> samples = number_at(document, pointer->second);
+  std::optional<double> samples = number_at(document, pointer->second);
   if (!samples) return {};
+  if (result.world) *samples *= static_cast<double>(result.world->ranks);
   std::vector<Violation> violations;
   const auto same = [&](double a) { return std::abs(a - *samples) <= kSlack * *samples; };
   const Metric* step = find_metric(result.metrics, "time.step");

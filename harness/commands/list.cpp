@@ -73,6 +73,7 @@ json to_json(const WorkloadInfo& info, const Rules& rules) {
           {"offers", info.offers},
           {"takes_data", !info.data_folder.empty()},
           {"data", info.data_folder},
+          {"shares_steps", info.shares_steps},
           {"settings", settings},
           {"operators", names_of(info.operators)},
           {"rules", {{"file", rules.file}, {"version", rules.version}, {"sha256", rules.sha256}}},
@@ -138,6 +139,7 @@ void print_workload(const WorkloadInfo& info, const Rules& rules) {
     print_row("--" + (declared == nullptr ? setting : declared->option()), 18,
               join(values, "|") + fallback(setting, setting == "precision"));
   }
+  if (info.shares_steps) print_row("--ranks N", 18, "processes that share each step");
   if (!info.data_folder.empty()) print_row("--data DIR", 18, info.data_folder);
   if (!info.operators.empty()) {
     print_row("--kernels", 18, "of " + join(names_of(info.operators), ", ") + fallback("kernels"));

@@ -13,11 +13,13 @@
 #include "harness/gate/campaign.hpp"
 #include "harness/lockstep/resident.hpp"
 #include "harness/measure/identity.hpp"
+#include "harness/measure/rank_order.hpp"
 #include "harness/measure/resume.hpp"
 #include "harness/measure/run_series.hpp"
 #include "harness/measure/series.hpp"
 #include "harness/measure/series_state.hpp"
 #include "harness/measure/set_up_search.hpp"
+#include "harness/measure/shared_orders.hpp"
 #include "harness/plan/plan.hpp"
 #include "harness/report/text/series_summary.hpp"
 #include "harness/result/result_folder.hpp"
@@ -51,6 +53,40 @@ SideHello hello_of(const RunPlan& plan) {
            {"kernels", plan.context.kernels}}};
 }
 
+/// As a side that hears orders, in the process that steps.
+template <class Measure>
+auto as_resident(const RunPlan& plan, const Measure& measure_it) {
+  Resident resident(hello_of(plan));
+  try {
+    return measure_it(resident);
+  } catch (const std::exception& error) {
+    resident.end(reason(error));
+    throw;
+  }
+}
+
+/// One of the ranks that share a run; the process that runs them delivers what it hands over.
+ExitCode measure_as_rank(const RunInvocation& invocation, const RankOrder& order) {
+  return run_rank(order, [&] {
+    RunRequest request = invocation.request;
+    request.drawn_seed = order.seed;
+    RunPlan plan = make_plan(request, home_folder());
+    plan.cpus = order.cpus;
+    MeasureTask task{order.position,      order.out, order.stem, invocation.command_line, {}, {},
+                     inherited_campaign()};
+    task.rank = order.place;
+    task.saved_run = saved_run_of(plan, task);
+    if (!invocation.lockstep) return measure(plan, task);
+    const auto led_by = [&](StepOrders* lead) {
+      SharedOrders orders(plan, lead);
+      task.orders = &orders;
+      return measure(plan, task);
+    };
+    if (order.place.rank > 0) return led_by(nullptr);
+    return as_resident(plan, [&](Resident& resident) { return led_by(&resident); });
+  });
+}
+
 /// As a side of a campaign that another process leads.
 ExitCode run_resident(const RunInvocation& invocation, RunPlan& plan, const fs::path& out) {
   if (plan.scenario->info().to_target) {
@@ -65,18 +101,16 @@ ExitCode run_resident(const RunInvocation& invocation, RunPlan& plan, const fs::
   }
   if (plan.runs != 1) throw Error("--lockstep", "is for one run", "leave --runs out");
   if (plan.dry_run) throw Error("--lockstep", "is no dry run", "leave one of them out");
-  Resident resident(hello_of(plan));
-  try {
-    MeasureTask task{{new_uuid(), 1, 1},   out,      "", invocation.command_line, {}, {},
-                     inherited_campaign(), &resident};
+  const auto run_with = [&](StepOrders* orders) {
+    MeasureTask task{{new_uuid(), 1, 1},   out,   "", invocation.command_line, {}, {},
+                     inherited_campaign(), orders};
     return run_once(plan, std::move(task), [&](const Result& result, const fs::path& file) {
       return deliver(result, file.string() + ".json", file.string() + ".jsonl", invocation.strict,
                      OutputFormat::kNone);
     });
-  } catch (const std::exception& error) {
-    resident.end(reason(error));
-    throw;
-  }
+  };
+  if (plan.ranks > 1) return run_with(nullptr);  // the first of them hears the orders
+  return as_resident(plan, [&](Resident& resident) { return run_with(&resident); });
 }
 
 /// In a process of its own where there are several.
@@ -152,6 +186,9 @@ ExitCode run_command(const Arguments& arguments) {
   install_interrupt_handlers();
   std::optional<RunInvocation> invocation = parse_run_options(arguments);
   if (!invocation) return ExitCode::kOk;
+  if (const std::optional<RankOrder> rank = inherited_rank_order()) {
+    return measure_as_rank(*invocation, *rank);
+  }
   if (!invocation->resume.empty()) return resume(invocation->resume);
   const std::optional<SeriesOrder> order = inherited_order();
   inherited_campaign();  // refused before anything is measured

@@ -11,6 +11,8 @@
 #include "harness/measure/kept_weights.hpp"
 #include "harness/measure/peak_schedule.hpp"
 #include "harness/measure/progress.hpp"
+#include "harness/measure/rank_of_run.hpp"
+#include "harness/measure/run_files.hpp"
 #include "harness/measure/samples_file.hpp"
 #include "harness/measure/stop_notice.hpp"
 #include "harness/measure/training_session.hpp"
@@ -131,6 +133,13 @@ bool ran_to_its_end(const RunRecord& record) {
 
 void open_samples(std::optional<SamplesFile>& samples, const RunPlan& plan, const MeasureTask& task,
                   const Result& result) {
+  if (plan.context.rank() > 0) {
+    // Of this process alone, resumed or not.
+    const std::string stem = fmt::format("{}.rank-{}", task.stem, plan.context.rank());
+    samples.emplace(task.out / (free_stem(stem, task.out) + ".jsonl"),
+                    json{{"run", result.identity.uuid}, {"rank", plan.context.rank()}});
+    return;
+  }
   const std::filesystem::path path = task.out / (task.stem + ".jsonl");
   if (task.saved_run) {
     samples.emplace(path, task.saved_run->samples);
@@ -194,7 +203,7 @@ class CountingRecorder : public StepRecorder {
 }  // namespace
 
 void refuse_if_too_large(const Workload& workload, const RunPlan& plan) {
-  const double needed = workload.describe(plan.context).peak_bytes;
+  const double needed = workload.describe(plan.context).peak_bytes * plan.ranks;
   const std::optional<double> available = memory_left();
   if (plan.context.model) keep_to_memory_left();
   if (!available || needed <= *available) return;
@@ -207,6 +216,7 @@ void refuse_if_too_large(const Workload& workload, const RunPlan& plan) {
 Result measure(RunPlan& plan, const MeasureTask& task) {
   // Before any thread exists, so that all inherit it.
   if (!plan.cpus.empty()) apply_affinity(plan.cpus);
+  const RankOfRun rank(plan, task);
   const std::unique_ptr<Workload> workload = plan.workload->create();
   plan.scenario->check(*workload);
   refuse_if_too_large(*workload, plan);
@@ -235,9 +245,19 @@ Result measure(RunPlan& plan, const MeasureTask& task) {
   options.logs = task.out / (task.stem + ".loadgen");
   SessionHooks hooks = make_hooks(plan, *workload, peaks);
   StopNotice notice(task.out / (task.stem + ".jsonl"));
-  std::vector<Observer*> observers = {&*samples, &progress, &notice};
+  rank.attach(hooks);
+  // Of several ranks the first one logs, saves, and speaks with people.
+  const bool first = plan.context.rank() == 0;
+  std::vector<Observer*> observers = {&*samples};
+  if (first) observers.insert(observers.end(), {&progress, &notice});
   std::optional<TrainingSession> session;
-  if (plan.scenario->info().to_target) {
+  if (!first && task.saved_run) {
+    options.resume_from = going_on_from(*task.saved_run);
+    hooks.restore = [&] {
+      restore_workload(task.out, *task.saved_run, demand<Trains>(*workload, "run"));
+    };
+  }
+  if (first && plan.scenario->info().to_target) {
     session.emplace(plan, result, task.out, task.stem, *workload, *samples, task.saved_run,
                     task.state_saved);
     session->attach(hooks);
@@ -259,7 +279,7 @@ Result measure(RunPlan& plan, const MeasureTask& task) {
     options.evaluate = false;
   }
   const RunRecord record = plan.scenario->run(*workload, plan.context, options, hooks, observers);
-  tell_failure(record.stop, record.stop_detail);
+  if (!task.rank) tell_failure(record.stop, record.stop_detail);
   if (task.orders != nullptr) task.orders->end(record.stop_detail);
 
   if (recorder) {
@@ -291,13 +311,14 @@ Result measure(RunPlan& plan, const MeasureTask& task) {
   result.preparation = record.preparation;
   result.system["software"] = facts.software;
   result.memory = report_memory(record);
+  rank.report(result, record);
   if (facts.cost) {
     result.cost = report_cost(*facts.cost, step_seconds(result), result.peaks);
     result.cost->work_done = work_done(facts.choices);
   }
   if (record.quality)
     result.quality = report_quality(*record.quality, plan.quality_target, record.steps);
-  if (ran_to_its_end(record)) {
+  if (ran_to_its_end(record) && first) {
     keep_weights(*workload, plan, result, task.out / (task.stem + kWeightsExtension));
   }
   judge(result, plan, record, task.recording != nullptr);

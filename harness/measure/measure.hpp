@@ -28,6 +28,7 @@ struct MeasureTask {
   /// Not null: every other step is recorded, and quality is not evaluated; goes there.
   Recording* recording = nullptr;
   std::optional<SetUpTrials> set_up{};  ///< that the plan's threads and batch size are by
+  std::optional<RankPlace> rank{};      ///< this process is one of several that share the run
 };
 
 /// Throws Error when this machine has less memory than the workload needs by its own estimate. What

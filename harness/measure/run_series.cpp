@@ -10,6 +10,7 @@
 #include "harness/base/text.hpp"
 #include "harness/check/judgement.hpp"
 #include "harness/check/output_place.hpp"
+#include "harness/measure/rank_team.hpp"
 #include "harness/measure/resume.hpp"
 #include "harness/measure/run_files.hpp"
 #include "harness/measure/saved_run.hpp"
@@ -20,16 +21,30 @@ namespace harness {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+std::string first_stem_of(const RunPlan& plan, const MeasureTask& task) {
+  return first_stem(plan.rules.workload, task.position.index, task.position.series_id);
+}
+
+}  // namespace
+
+std::optional<SavedRun> saved_run_of(const RunPlan& plan, const MeasureTask& task) {
+  if (!plan.scenario->info().to_target) return std::nullopt;
+  return find_saved_run(task.out, first_stem_of(plan, task), task.position.series_id,
+                        task.position.index);
+}
+
 ExitCode run_once(RunPlan& plan, MeasureTask task, const Deliver& deliver) {
   const OutputFolder folder(task.out);
-  const std::string first =
-      first_stem(plan.rules.workload, task.position.index, task.position.series_id);
+  const std::string first = first_stem_of(plan, task);
+  task.saved_run = saved_run_of(plan, task);
   if (plan.scenario->info().to_target) {
-    task.saved_run = find_saved_run(task.out, first, task.position.series_id, task.position.index);
     task.state_saved = [&] { note_saved_state(task.out, task.stem); };
   }
   task.stem = task.saved_run ? task.saved_run->stem : free_stem(first, task.out);
-  const ExitCode code = deliver(measure(plan, task), task.out / task.stem);
+  const Result result = plan.ranks > 1 ? measure_in_ranks(plan, task) : measure(plan, task);
+  const ExitCode code = deliver(result, task.out / task.stem);
   // Whoever stopped it may want to go on; otherwise the states have served.
   if (code != ExitCode::kAborted) {
     remove_saved_run(task.out, task.stem);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 
 #include "harness/base/error.hpp"
 #include "harness/measure/measure.hpp"
@@ -17,6 +18,9 @@ namespace harness {
 /// Puts a result into FILE.json, whose samples are in FILE.jsonl, and before people; returns the
 /// exit code that it stands for.
 using Deliver = std::function<ExitCode(const Result&, const std::filesystem::path& file)>;
+
+/// What an earlier process left of the task's run to go on from, if the plan's runs can be.
+std::optional<SavedRun> saved_run_of(const RunPlan& plan, const MeasureTask& task);
 
 /// Measures one run into `task.out`, from its saved state on where it has one. Fills the rest of
 /// `task` but its position, command line and campaign.

@@ -30,6 +30,12 @@ TrainingLog open_log(const RunPlan& plan, const Result& result, const fs::path& 
 
 }  // namespace
 
+EpochState going_on_from(const SavedRun& saved) {
+  EpochState state = saved.training;
+  state.resumed.push_back({state.epoch, state.steps, utc_now()});
+  return state;
+}
+
 TrainingSession::TrainingSession(const RunPlan& plan, const Result& result, const fs::path& out,
                                  const std::string& stem, Workload& workload,
                                  const SamplesFile& samples,
@@ -50,9 +56,7 @@ TrainingSession::TrainingSession(const RunPlan& plan, const Result& result, cons
 
 std::optional<EpochState> TrainingSession::resume_from() const {
   if (!resumed_from_) return std::nullopt;
-  EpochState state = resumed_from_->training;
-  state.resumed.push_back({state.epoch, state.steps, utc_now()});
-  return state;
+  return going_on_from(*resumed_from_);
 }
 
 void TrainingSession::attach(SessionHooks& hooks) {

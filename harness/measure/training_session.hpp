@@ -16,6 +16,9 @@
 
 namespace harness {
 
+/// Where a run that goes on from `saved` begins.
+EpochState going_on_from(const SavedRun& saved);
+
 /// Hears of a run's events before its log does.
 class TrainingSession : public Observer {
  public:

@@ -39,6 +39,7 @@ struct RunPlan {
   std::vector<int> cpus{};  ///< empty: no pinning
   std::string division{};   ///< asked for: closed, open, or empty for "as it turns out"
   std::int64_t runs = 1;
+  int ranks = 1;  ///< processes that share the work of each step
   std::optional<double> quality_target{};
   bool dry_run = false;
   nlohmann::json requested = nlohmann::json::object();

@@ -9,6 +9,7 @@
 #include "harness/base/named.hpp"
 #include "harness/base/number.hpp"
 #include "harness/base/text.hpp"
+#include "harness/plan/process_settings.hpp"
 #include "harness/plan/rules_settings.hpp"
 #include "harness/plan/scenario_settings.hpp"
 #include "harness/plan/tuning.hpp"
@@ -22,12 +23,6 @@ using nlohmann::json;
 using enum SettingKind;
 using enum SettingScope;
 using enum SetUpPart;
-
-template <class Number>
-Number in_bounds(const Setting& what, Number value) {
-  return in_range(fmt::format("--{} {}", what.option(), value), value,
-                  static_cast<Number>(what.low), static_cast<Number>(what.high));
-}
 
 /// What was asked for, or what the rules say, or the setting's own default.
 json value_of(const RunPlan& plan, const Setting& what) {
@@ -60,21 +55,6 @@ std::map<std::string, std::string> parse_settings(const std::vector<std::string>
     settings[key] = value;
   }
   return settings;
-}
-
-int choose_threads(const json& asked, const std::vector<int>& cpus) {
-  const UsableCpus here = usable_cpus();
-  const int usable = cpus.empty() ? here.count : static_cast<int>(cpus.size());
-  // Two hardware threads of one core share its FMA units: a thread a core is the better default.
-  if (asked.is_null()) return cpus.empty() ? std::min(here.physical_cores, usable) : usable;
-  const auto threads = asked.get<std::int64_t>();
-  if (threads > usable) {
-    throw Error(fmt::format("--threads {}", threads),
-                usable == 1 ? "only 1 CPU is usable here"
-                            : fmt::format("only {} CPUs are usable here", usable),
-                "fewer threads, or a wider --cpus");
-  }
-  return static_cast<int>(in_range(fmt::format("--threads {}", threads), threads, 1, usable));
 }
 
 // Chosen in make_plan(), or all together in choose_extent().
@@ -186,34 +166,13 @@ const RegisterSettings registered({
                          "leave it out; it is for steps, server and offline");
            }
            const auto size = asked.is_null() ? plan.tier.batch_size : asked.get<std::int64_t>();
-           plan.effective["batch_size"] = plan.context.batch_size = in_bounds(what, size);
+           plan.effective["batch_size"] = plan.context.batch_size = integer_in_bounds(what, size);
          },
      .repeat =
          [](const Result& result) {
            return has_own_size(result.rules.scenario)
                       ? json()
                       : result.settings.effective.value("batch_size", json());
-         }},
-    {.name = "cpus",
-     .part = kChosen,
-     .summary = "pin to these CPUs, e.g. 0-3,8",
-     .value_name = "LIST",
-     .choose =
-         [](RunPlan& plan, const Setting&) {
-           const json asked = plan.effective["cpus"] = plan.asked("cpus");
-           if (!asked.is_null()) plan.cpus = parse_cpu_list(asked.get<std::string>());
-         }},
-    {.name = "threads",
-     .kind = kInteger,
-     .part = kChosen,
-     .summary =
-         "threads of the workload; default: the usable physical cores, under LoadGen by trials",
-     .low = 1,
-     .high = kMostThreads,
-     .choose =
-         [](RunPlan& plan, const Setting&) {
-           plan.effective["threads"] = plan.context.threads =
-               choose_threads(plan.asked("threads"), plan.cpus);
          }},
     {.name = "seed",
      .kind = kInteger,
@@ -278,8 +237,8 @@ const RegisterSettings registered({
      .choose =
          [](RunPlan& plan, const Setting& what) {
            const json asked = plan.asked("runs");
-           plan.runs =
-               in_bounds(what, asked.is_null() ? plan.tier.runs : asked.get<std::int64_t>());
+           plan.runs = integer_in_bounds(
+               what, asked.is_null() ? plan.tier.runs : asked.get<std::int64_t>());
            if (plan.dry_run) plan.runs = 1;
            plan.effective["runs"] = plan.runs;
          },
@@ -318,9 +277,15 @@ const RegisterSettings registered({
     {.name = "min_steps", .scope = kNone, .part = kExempt, .choose = elsewhere},
     {.name = "max_seconds", .scope = kNone, .part = kExempt, .choose = elsewhere},
 });
+const RegisterSettings registered_of_processes(process_settings());
 const RegisterSettings registered_of_scenarios(scenario_settings());
 
 }  // namespace
+
+std::int64_t integer_in_bounds(const Setting& what, std::int64_t value) {
+  return in_range(fmt::format("--{} {}", what.option(), value), value,
+                  static_cast<std::int64_t>(what.low), static_cast<std::int64_t>(what.high));
+}
 
 const std::vector<std::string>& choices_of(const Setting& setting, const WorkloadInfo& workload) {
   const auto offered = workload.offers.find(setting.name);

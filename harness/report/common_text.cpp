@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <vector>
 
 #include "harness/base/text.hpp"
@@ -16,7 +17,9 @@ constexpr std::size_t kColumns = 100;
 }  // namespace
 
 std::string set_up_text(const Settings& settings, const KernelSet& kernels) {
-  return fmt::format("batch {} · {} · kernels {} · allocator {} · threads {}",
+  const auto ranks = settings.effective.value("ranks", std::int64_t{1});
+  return fmt::format("{}batch {} · {} · kernels {} · allocator {} · threads {}",
+                     ranks > 1 ? fmt::format("{} ranks, each: ", ranks) : "",
                      setting_text(settings, "batch_size"), setting_text(settings, "precision"),
                      kernels_text(kernels), setting_text(settings, "allocator"),
                      setting_text(settings, "threads"));

@@ -10,6 +10,7 @@
 #include "harness/result/consistency_metrics.hpp"
 #include "harness/result/consistency_times.hpp"
 #include "harness/result/consistency_training.hpp"
+#include "harness/result/consistency_world.hpp"
 #include "harness/result/profile.hpp"
 #include "harness/result/step_seconds.hpp"
 
@@ -32,6 +33,7 @@ class Finder {
       check_cost(*result_.cost, step_seconds(result_), result_.peaks, "/cost", problems_);
     check_training(result_, problems_);
     check_loadgen(result_, problems_);
+    check_world(result_, problems_);
     return problems_.take();
   }
 

@@ -8,10 +8,11 @@
 
 #include "harness/result/loadgen_report.hpp"
 #include "harness/result/result_common.hpp"
+#include "harness/result/world_report.hpp"
 
 namespace harness {
 
-inline constexpr const char* kResultSchemaVersion = "1.12.0";
+inline constexpr const char* kResultSchemaVersion = "1.13.0";
 
 /// Where a run went on after it had been stopped or killed.
 struct Resumption {
@@ -41,6 +42,7 @@ struct Result : ResultCommon {
   std::optional<QualityReport> quality{};
   std::optional<TrainingReport> training{};  ///< empty for runs of a number of steps
   std::optional<LoadGenReport> loadgen{};    ///< of the scenarios of inference; from 1.10.0 on
+  std::optional<WorldReport> world{};        ///< of several ranks; from 1.13.0 on
 };
 
 }  // namespace harness

@@ -135,6 +135,7 @@ Result read_document(const json& document) {
   }
   if (document.contains("training")) result.training = training_from(document.at("training"));
   if (document.contains("loadgen")) result.loadgen = loadgen_from(document.at("loadgen"));
+  if (document.contains("world")) result.world = world_from_json(document.at("world"));
   if (result.rules.scenario.empty()) {
     result.rules.scenario = default_scenario(result.training.has_value());
   }
@@ -187,6 +188,7 @@ json to_json(const Result& result) {
   if (result.quality) put_details(document["quality"], result.quality->quality.details);
   if (result.training) document["training"] = training_json(*result.training);
   if (result.loadgen) document["loadgen"] = loadgen_json(*result.loadgen);
+  if (result.world) document["world"] = world_json(*result.world);
   clean_for_result(document);
   return document;
 }

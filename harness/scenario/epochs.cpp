@@ -83,7 +83,7 @@ class EpochLoop {
       session_.tell(&Observer::epoch_begin, state_.epoch);
     }
     while (totals.steps < steps_per_epoch_) {
-      if (tier_.max_seconds > 0 && now() >= tier_.max_seconds) {
+      if (tier_.max_seconds > 0 && session_.together(now() >= tier_.max_seconds)) {
         end(StopReason::kTimeLimit,
             fmt::format("the tier's limit of {} s ran out", tier_.max_seconds));
         return;
@@ -98,7 +98,7 @@ class EpochLoop {
   }
 
   void stop_if_asked() {
-    if (!hooks_.stop_requested()) return;
+    if (!session_.stop_asked()) return;
     save();
     throw Interrupted();
   }

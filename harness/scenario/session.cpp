@@ -15,12 +15,15 @@ Session::Session(Workload& workload, WorkloadContext& context, const SessionHook
       record_(record),
       steps_(demand<Steps>(workload, "run")),
       timer_(hooks_.clock) {
+  timer_.share_with(context_.ranks);
   context_.phases = &timer_;
   context_.stopwatch = &timer_;
   context_.progress = [this](const std::string& what, std::int64_t done, std::int64_t total) {
     tell(&Observer::progress, what, done, total);
   };
-  context_.interrupted = [this] { stop_if_asked(); };
+  context_.interrupted = [this] {
+    if (together_ ? stop_asked() : hooks_.stop_requested()) throw Interrupted();
+  };
 }
 
 Session::~Session() {
@@ -34,7 +37,10 @@ Session::~Session() {
 void Session::run(const std::function<void()>& loop) {
   // The order MLPerf asks for: data verified, caches cleared, model initialised, clock started.
   tell(&Observer::stage, "data");
+  // What the first rank had to compose the others find in place.
+  if (context_.rank() > 0) together(false);
   timed("data_seconds", [&] { record_.data = workload_.open_data(context_); });
+  if (context_.world() > 1 && context_.rank() == 0) together(false);
   hooks_.data_opened(record_.data);
   if (hooks_.clear_cache && !record_.data.root.empty()) clear_cache();
   stop_if_asked();
@@ -44,11 +50,17 @@ void Session::run(const std::function<void()>& loop) {
     if (hooks_.restore) hooks_.restore();
   });
   timer_.forget();
+  together_ = true;
   try {
     loop();
   } catch (const Interrupted&) {
-    record_.stop = StopReason::kInterrupted;
-    record_.stop_detail = "interrupted";
+    end(StopReason::kInterrupted, "interrupted");
+  } catch (const LostRank& error) {
+    // One that was asked to stop in the middle of a step, as this one will have been.
+    if (record_.steps == 0) throw;
+    record_.lost_rank = true;
+    end(hooks_.stop_requested() ? StopReason::kInterrupted : StopReason::kFailed,
+        hooks_.stop_requested() ? "interrupted" : reason(error));
   } catch (const std::exception& error) {
     if (record_.steps == 0) throw;  // a picture that cannot be decoded, say: nothing to lose yet
     end(StopReason::kFailed, reason(error));
@@ -79,8 +91,8 @@ void Session::end(StopReason reason, std::string detail) {
   record_.stop_detail = std::move(detail);
 }
 
-void Session::stop_if_asked() const {
-  if (hooks_.stop_requested()) throw Interrupted();
+bool Session::together(bool mine) const {
+  return context_.ranks == nullptr ? mine : any_of(*context_.ranks, mine);
 }
 
 bool Session::diverged(const StepRecord& step) {

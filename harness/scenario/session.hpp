@@ -56,6 +56,7 @@ struct SessionRecord {
   DataReport data{};
   nlohmann::json preparation = nlohmann::json::object();  ///< seconds per stage, cache clearing
   std::int64_t steps = 0;
+  bool lost_rank = false;  ///< it failed because another rank was gone
 };
 
 class Session {
@@ -81,8 +82,13 @@ class Session {
     for (Observer* observer : observers_) (observer->*event)(values...);
   }
   void end(StopReason reason, std::string detail);
-  /// Throws Interrupted.
-  void stop_if_asked() const;
+  /// Whether `mine` holds on one of the ranks; without others it is `mine`.
+  bool together(bool mine) const;
+  /// Throws Interrupted, on all ranks after the same step.
+  void stop_if_asked() const {
+    if (stop_asked()) throw Interrupted();
+  }
+  bool stop_asked() const { return together(hooks_.stop_requested()); }
   /// Ends the run and returns true where a loss of `step` is not finite.
   bool diverged(const StepRecord& step);
 
@@ -102,6 +108,8 @@ class Session {
   SessionRecord& record_;
   Steps& steps_;
   StepTimer timer_;
+  /// All ranks are in the loop, where they call equally often.
+  bool together_ = false;
 };
 
 }  // namespace harness

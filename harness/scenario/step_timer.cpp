@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <utility>
@@ -35,6 +36,12 @@ StepRecord StepTimer::time_step(Steps& steps, double start, bool rest) {
   const double after = clock_();
   step.seconds = after - before;
   step.elapsed = after - start;
+  if (ranks_ != nullptr) {
+    // The same numbers on all, so that all decide alike what follows from them.
+    const auto all = gather_numbers(*ranks_, {step.seconds, step.elapsed});
+    for (const auto& theirs : all) step.seconds = std::max(step.seconds, theirs.at(0));
+    step.elapsed = all.front().at(1);
+  }
   step.phases = std::exchange(phases_, {});
   step.losses = std::move(stats.losses);
   step.stages = std::exchange(stages_, {});

@@ -31,6 +31,9 @@ class StepTimer : public PhaseListener, public Stopwatch {
   /// workload tell; `start` is when the first step began. With `rest` the step ends when nothing of
   /// it works in the background any more.
   StepRecord time_step(Steps& steps, double start, bool rest = false);
+  /// From then on a step takes as long as the slowest of the ranks needs for it. Null: there are no
+  /// others.
+  void share_with(Ranks* ranks) { ranks_ = ranks; }
   /// Hands the phases on, too; null: to nobody.
   void tell(PhaseListener* listener) { listener_ = listener; }
   /// Drops phases that were marked outside a step.
@@ -42,6 +45,7 @@ class StepTimer : public PhaseListener, public Stopwatch {
  private:
   const Clock& clock_;
   PhaseListener* listener_ = nullptr;
+  Ranks* ranks_ = nullptr;
   double begin_ = 0;
   std::map<std::string, double> phases_;
   std::mutex mutex_;  ///< of stages_

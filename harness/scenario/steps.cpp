@@ -74,7 +74,7 @@ class StepLoop {
     while (timed_steps < tier.min_steps || timed_seconds < tier.min_seconds ||
            has_to_record(timed_steps)) {
       session_.stop_if_asked();
-      if (tier.max_seconds > 0 && session_.now() - start >= tier.max_seconds) {
+      if (tier.max_seconds > 0 && session_.together(session_.now() - start >= tier.max_seconds)) {
         session_.end(StopReason::kTimeLimit,
                      fmt::format("the tier's limit of {} s ran out", tier.max_seconds));
         return;

@@ -135,6 +135,34 @@ void apply_affinity(const std::vector<int>& cpus) {
   throw Error(what, why, "usable here: " + format_cpu_list(before));
 }
 
+std::vector<std::vector<int>> share_cpus(const std::vector<int>& cpus, int parts,
+                                         const SystemRoot& root) {
+  const Topology topology = read_topology(root);
+  const auto place = [&](int cpu) {
+    const auto known = topology.cpus.find(cpu);
+    return known == topology.cpus.end() ? CpuPlace{cpu, 0} : known->second;
+  };
+  std::vector<int> ordered = cpus;
+  std::sort(ordered.begin(), ordered.end(), [&](int a, int b) {
+    const CpuPlace x = place(a);
+    const CpuPlace y = place(b);
+    return std::tie(x.socket, x.core, a) < std::tie(y.socket, y.core, b);
+  });
+  const std::size_t count = ordered.size();
+  const auto wanted = static_cast<std::size_t>(parts);
+  std::vector<std::vector<int>> shares(wanted);
+  for (std::size_t i = 0; i < wanted; ++i) {
+    if (wanted > count) {
+      shares[i] = {ordered[i % count]};
+      continue;
+    }
+    shares[i].assign(ordered.begin() + static_cast<std::ptrdiff_t>(i * count / wanted),
+                     ordered.begin() + static_cast<std::ptrdiff_t>((i + 1) * count / wanted));
+    std::sort(shares[i].begin(), shares[i].end());
+  }
+  return shares;
+}
+
 UsableCpus usable_cpus(const SystemRoot& root) {
   UsableCpus usable;
   usable.cpus = allowed_cpus();

@@ -33,6 +33,11 @@ struct UsableCpus {
   int physical_cores = 1;         ///< among them; SMT siblings count once
 };
 
+/// `cpus` in so many parts, of one size but for one CPU; CPUs of one core, and cores of one socket,
+/// side by side. With fewer CPUs than parts they are shared by turns.
+std::vector<std::vector<int>> share_cpus(const std::vector<int>& cpus, int parts,
+                                         const SystemRoot& root = SystemRoot());
+
 UsableCpus usable_cpus(const SystemRoot& root = SystemRoot());
 
 }  // namespace harness

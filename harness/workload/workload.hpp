@@ -15,6 +15,7 @@
 #include "harness/base/tuning.hpp"
 #include "harness/base/types.hpp"
 #include "harness/workload/model_task.hpp"
+#include "harness/workload/ranks.hpp"
 
 namespace harness {
 
@@ -52,6 +53,7 @@ struct WorkloadInfo {
   std::vector<OperatorInfo> operators{};
   std::vector<std::string> golden_formats{};  ///< values of "format" that verify() understands
   std::string data_folder{};                  ///< what `--data DIR` has to hold; empty: takes none
+  bool shares_steps = false;  ///< several ranks can share its steps (WorkloadContext::ranks)
 };
 
 /// Where the time of a step goes. The workload marks, the instrument times.
@@ -90,6 +92,7 @@ class Phase {
 
 /// Everything a workload is told. `progress` reports long preparations ("composing scenes", 12,
 /// 320) and `interrupted` throws Interrupted when the run was asked to stop; both are never empty.
+/// Of several ranks all call `interrupted` equally often: they decide together.
 struct WorkloadContext {
   KernelSet kernels{};
   TuningTable tuning{};  ///< without lines where there is none
@@ -98,8 +101,7 @@ struct WorkloadContext {
   std::int64_t batch_size = 1;
   std::int64_t samples_in_memory = 1024;  ///< of an evaluation set, at most, while it is asked
   int threads = 1;
-  int rank = 0;   ///< which of the processes that share the work this is, from 0
-  int world = 1;  ///< how many there are
+  Ranks* ranks = nullptr;  ///< the processes that share the work of each step; null: there is one
   Seeds seeds{};
   std::map<std::string, std::string> settings{};  ///< its own, defaults filled in
   std::map<std::string, std::string> chosen{};  ///< settings of all workloads without a member here
@@ -121,6 +123,10 @@ struct WorkloadContext {
   std::function<void(const std::string& what)> give_up = [](const std::string&) { std::_Exit(2); };
 
   [[nodiscard]] Phase phase(const char* name) const { return {phases, name}; }
+  int rank() const { return ranks == nullptr ? 0 : ranks->rank(); }
+  int world() const { return ranks == nullptr ? 1 : ranks->world(); }
+  /// Samples of a step of all ranks together; `batch_size` is one rank's.
+  std::int64_t global_batch_size() const { return batch_size * world(); }
 };
 
 /// What is known of a run before it begins, from its settings (and from the data, once opened).

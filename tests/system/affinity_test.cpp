@@ -83,3 +83,14 @@ TEST_CASE("SMT siblings are one core, and come last", "[affinity]") {
   CHECK(cores_first(topology, {0, 2, 1, 3}) == std::vector<int>{0, 1, 2, 3});
   CHECK(count_cores(read_topology(SystemRoot("/nonexistent")), {0, 1}) == 2);
 }
+
+TEST_CASE("CPUs are shared among ranks, those of a core together", "[affinity]") {
+  FakeMachine machine;
+  FakeMachine::fill_small_server(machine);  // CPUs 0 and 2 are one core, 1 and 3 the other
+  using Shares = std::vector<std::vector<int>>;
+  CHECK(share_cpus({0, 1, 2, 3}, 1, machine.root()) == Shares{{0, 1, 2, 3}});
+  CHECK(share_cpus({0, 1, 2, 3}, 2, machine.root()) == Shares{{0, 2}, {1, 3}});
+  CHECK(share_cpus({0, 1, 2, 3}, 3, machine.root()) == Shares{{0}, {2}, {1, 3}});
+  CHECK(share_cpus({0, 1, 2, 3}, 4, machine.root()) == Shares{{0}, {2}, {1}, {3}});
+  CHECK(share_cpus({1, 3}, 3, machine.root()) == Shares{{1}, {3}, {1}});
+}

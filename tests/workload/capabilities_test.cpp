@@ -75,6 +75,6 @@ TEST_CASE("the core alone leaves out what it does not have", "[workload]") {
   CHECK_FALSE(bare.memory());
   CHECK(bare.open_data({}).train_samples == 0);
   const WorkloadContext context;
-  CHECK(context.rank == 0);
-  CHECK(context.world == 1);
+  CHECK(context.rank() == 0);
+  CHECK(context.world() == 1);
 }

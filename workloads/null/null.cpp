@@ -38,10 +38,15 @@ class Null : public Workload, public Trains, public Recordable, public Replayabl
       const Phase phase = context_->phase("work");
       sleep_for(script_.step_ms[index % script_.step_ms.size()]);
     }
-    return {context_->batch_size, {{"total", script_.losses[index % script_.losses.size()]}}};
+    return {context_->global_batch_size(),
+            {{"total", script_.losses[index % script_.losses.size()]}}};
   }
   Quality evaluate() override {
-    sleep_for(script_.evaluation_ms, *context_);
+    if (context_->world() == 1) {
+      sleep_for(script_.evaluation_ms, *context_);
+    } else {
+      sleep_for(script_.evaluation_ms);
+    }
     return script_.quality(place_.evaluations++);
   }
   void save_state(const std::filesystem::path& file) const override { place_.save(file); }
@@ -66,7 +71,8 @@ WorkloadInfo info() {
           .summary = "Scripted times, losses, quality and failures; measures the harness itself.",
           .offers = {{"precision", {"fp32", "bf16"}}, {"allocator", {"system", "pooled"}}},
           .settings = script_settings(),
-          .operators = script_operators()};
+          .operators = script_operators(),
+          .shares_steps = true};
 }
 
 const RegisterWorkload registered(info, [] { return std::make_unique<Null>(); });

@@ -45,6 +45,14 @@ std::size_t checked_start(std::int64_t start) {
   return static_cast<std::size_t>(start);
 }
 
+/// In the sequence of all ranks, the place of a rank's own `position`-th sample.
+std::size_t place_among_all(const BatchOptions& options, std::size_t position) {
+  const auto batch = static_cast<std::size_t>(options.batch_size);
+  const auto world = static_cast<std::size_t>(options.world);
+  const auto rank = static_cast<std::size_t>(options.rank);
+  return (position / batch * world + rank) * batch + position % batch;
+}
+
 PrefetchLimits limits(const BatchOptions& options) {
   PrefetchLimits result;
   result.threads = options.workers;
@@ -95,12 +103,13 @@ DetectionBatches::DetectionBatches(const AnnotationSet& set, const BatchOptions&
     : set_(set),
       options_(options),
       start_(checked_start(options.start)),
-      order_(set.images.size(), static_cast<std::size_t>(options.batch_size),
+      order_(set.images.size(), static_cast<std::size_t>(options.batch_size * options.world),
              options.data_order_seed),
       prefetcher_(
           Prefetcher<Batch>::kEndless,
           [this](std::size_t position) {
-            return prepare_image(set_, options_, order_, start_ + position);
+            return prepare_image(set_, options_, order_,
+                                 start_ + place_among_all(options_, position));
           },
           limits(options), [](const Batch& one) { return one.images.nbytes(); }) {}
 

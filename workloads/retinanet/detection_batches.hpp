@@ -14,14 +14,17 @@
 namespace harness::workloads {
 
 struct BatchOptions {
-  std::int64_t batch_size = 1;
-  std::int64_t height = 800;  ///< of the images the network takes
+  std::int64_t batch_size = 1;  ///< of one rank
+  std::int64_t height = 800;    ///< of the images the network takes
   std::int64_t width = 800;
   std::uint32_t data_order_seed = 0;
   std::uint32_t augmentation_seed = 0;
   int workers = 2;  ///< decoding threads beside the step
   /// Samples that were consumed before: the sequence goes on as if they had been taken from it.
+  /// By all ranks.
   std::int64_t start = 0;
+  int rank = 0;   ///< takes its part of each batch of all ranks
+  int world = 1;  ///< how many ranks there are
 };
 
 /// An image of a data set as the reference's data loader gives it: (3, H, W) float32 in [0, 1],

@@ -32,7 +32,8 @@ Quality detection_quality(const CocoMetrics& metrics);
 /// evaluates. Between batches it calls context.progress("evaluating", images done, images) and
 /// context.interrupted(); of the context nothing else is used. Throws Error for a split without
 /// images or without a box that counts, an image that cannot be decoded, and a detection whose box
-/// is not finite.
+/// is not finite. Of several ranks each detects on its part of the images, in whole
+/// batches, and all come to the numbers that one alone would.
 CocoMetrics evaluate_detections(const RetinaNet& model, const AnnotationSet& set,
                                 const EvaluationOptions& options, const WorkloadContext& context);
 

@@ -324,11 +324,13 @@ std::vector<Check> verify_golden_answers(const GoldenCase& golden, const KernelS
 }
 
 std::vector<Check> verify_golden(const std::filesystem::path& path, const KernelSet& kernels,
-                                 const std::string& precision) {
+                                 const std::string& precision, TorchRanks* ranks) {
   tolerances_for(precision);  // complains before the work, not after it
   if (precision == "int8") throw Error("precision 'int8'", "has no gradients to verify");
   const GoldenCase golden = read_golden_file(path);
-  return compare_golden(golden, run_golden(golden, kernels, precision == "bf16"), precision);
+  const bool share = ranks != nullptr && ranks->world() <= std::ssize(golden.images);
+  return compare_golden(
+      golden, run_golden(golden, kernels, precision == "bf16", share ? ranks : nullptr), precision);
 }
 
 }  // namespace harness::workloads

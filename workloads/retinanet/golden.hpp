@@ -15,9 +15,10 @@ namespace harness::workloads {
 /// compares: losses, logits, box codes, anchors, matches, every parameter's gradient, the losses
 /// after one Adam step, detections. One Check per quantity. `precision` is `fp32` or `bf16`. Throws
 /// Error for a file that cannot be read or does not describe this model, std::invalid_argument for
-/// kernels that do not exist.
+/// kernels that do not exist. Several `ranks` share the case's images, and add up their gradients
+/// as in training; where there are fewer images than ranks each does all.
 std::vector<Check> verify_golden(const std::filesystem::path& path, const KernelSet& kernels,
-                                 const std::string& precision);
+                                 const std::string& precision, TorchRanks* ranks = nullptr);
 
 /// Of that what inference has, by a model of its own: logits, box codes, anchors, detections. In
 /// `int8`, too, calibrated on the case's own pictures.

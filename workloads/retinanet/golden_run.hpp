@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/base/types.hpp"
+#include "workloads/distributed/torch_ranks.hpp"
 #include "workloads/retinanet/golden_file.hpp"
 #include "workloads/retinanet/model.hpp"
 
@@ -28,8 +29,10 @@ struct GoldenRun {
 
 /// Builds the model, fills it by the case's formulas, and runs forward, backward, detection, one
 /// Adam step and forward again. Reads only the case, none of the expected values. Throws Error when
-/// the case's tensors are not this model's.
-GoldenRun run_golden(const GoldenCase& golden, const KernelSet& kernels, bool bf16);
+/// the case's tensors are not this model's. Of several `ranks` each runs its part of the images,
+/// and all come to the same; throws Error where there are more ranks than images.
+GoldenRun run_golden(const GoldenCase& golden, const KernelSet& kernels, bool bf16,
+                     TorchRanks* ranks = nullptr);
 
 /// Of that what inference has: logits, codes, anchors and detections. `model` has the case's
 /// classes and size, and its values.

@@ -64,7 +64,8 @@ WorkloadInfo training_info(const std::string& name, const std::string& summary,
            {"workers", "2", "threads that decode pictures ahead of the step", {}}},
           operator_infos(),
           {"retinanet-golden/1"},
-          "pictures in COCO format"};
+          "pictures in COCO format",
+          true};
 }
 
 RetinaNetTraining::Settings RetinaNetTraining::parse_settings(
@@ -117,11 +118,12 @@ DataReport RetinaNetTraining::open_data(const WorkloadContext& context) {
     if (data_->eval.images.empty()) throw Error(root, "has no evaluation images");
     coco_ground_truth(data_->eval);  // refuses a split without a box before hours of training
   }
-  if (static_cast<std::int64_t>(data_->train.images.size()) < context.batch_size) {
+  if (static_cast<std::int64_t>(data_->train.images.size()) < context.global_batch_size()) {
     throw Error("training data",
                 std::to_string(data_->train.images.size()) + " images do not make one batch of " +
-                    std::to_string(context.batch_size),
-                "use a smaller --batch-size or more data");
+                    std::to_string(context.global_batch_size()),
+                context.world() == 1 ? "use a smaller --batch-size or more data"
+                                     : "use fewer --ranks, a smaller --batch-size or more data");
   }
   DataReport report{data_->artifact, data_->layout.root};
   report.train_samples = static_cast<std::int64_t>(data_->train.images.size());
@@ -140,6 +142,10 @@ void RetinaNetTraining::build() {
   adam_step_ = kernels::optimizer_operator().select(context().kernels);
   load_initial_weights();
   adam_ = kernels::make_adam_state(model_->parameters().trainable());
+  if (TorchRanks* ranks = torch_ranks(context().ranks)) {
+    expect_same(*ranks, "weights", hash_of(model_->parameters()), "give each the same weights");
+    gradients_.emplace(*ranks, model_->parameters().trainable(), context().stopwatch);
+  }
 }
 
 void RetinaNetTraining::load_initial_weights() {
@@ -158,7 +164,9 @@ BatchOptions RetinaNetTraining::batch_options() const {
   BatchOptions options{
       context().batch_size,         settings_.height, settings_.width, context().seeds.data_order,
       context().seeds.augmentation, settings_.workers};
-  options.start = iteration_ * context().batch_size;
+  options.start = iteration_ * context().global_batch_size();
+  options.rank = context().rank();
+  options.world = context().world();
   return options;
 }
 
@@ -172,17 +180,24 @@ void RetinaNetTraining::calibrate() {
   BatchOptions options = batch_options();
   options.batch_size = std::min<std::int64_t>(
       spec_.calibration_images, static_cast<std::int64_t>(data_->train.images.size()));
+  options.rank = 0;  // each rank does all of it, and comes to the same
+  options.world = 1;
   DetectionBatches batches(data_->train, options);
-  calibrate_norms(*model_, batches.next(context().interrupted).images);
+  calibrate_norms(*model_, batches.next(while_waiting()).images);
 }
 
 std::int64_t RetinaNetTraining::steps_per_epoch() const {
-  return static_cast<std::int64_t>(data_->train.images.size()) / context().batch_size;
+  return static_cast<std::int64_t>(data_->train.images.size()) / context().global_batch_size();
+}
+
+// Ranks decide together that they stop, and wait for pictures each for itself.
+std::function<void()> RetinaNetTraining::while_waiting() const {
+  return context().world() == 1 ? context().interrupted : [] {};
 }
 
 Batch RetinaNetTraining::next_batch() {
-  if (!settings_.repeat_batch) return batches_->next(context().interrupted);
-  if (!repeated_) repeated_ = batches_->next(context().interrupted);
+  if (!settings_.repeat_batch) return batches_->next(while_waiting());
+  if (!repeated_) repeated_ = batches_->next(while_waiting());
   return *repeated_;
 }
 
@@ -208,23 +223,28 @@ StepStats RetinaNetTraining::step() {
     total.backward();
     outputs.reset();
   }
+  if (gradients_) {
+    const Phase phase = context().phase("communication");
+    gradients_->finish();
+  }
   {
     const Phase phase = context().phase("optimizer");
     adam_step_(adam_, learning_rate().at(iteration_));
     kernels::clear_gradients(adam_);
   }
   ++iteration_;
-  return {context().batch_size,
-          {{"total", total.item<double>()},
-           {"classification", losses->classification.item<double>()},
-           {"box", losses->box.item<double>()}}};
+  std::vector<double> values = {total.item<double>(), losses->classification.item<double>(),
+                                losses->box.item<double>()};
+  if (context().ranks != nullptr) values = mean_over(*context().ranks, values);
+  return {context().global_batch_size(),
+          {{"total", values[0]}, {"classification", values[1]}, {"box", values[2]}}};
 }
 
 Quality RetinaNetTraining::evaluate() {
   if (!detects(context())) {
-    return share_of_tolerance(
-        "golden-parity",
-        verify_golden(context().home / kBuiltInGolden, context().kernels, context().precision));
+    return share_of_tolerance("golden-parity",
+                              verify_golden(context().home / kBuiltInGolden, context().kernels,
+                                            context().precision, torch_ranks(context().ranks)));
   }
   EvaluationOptions options;
   options.workers = settings_.workers;
@@ -268,7 +288,7 @@ std::map<std::string, std::string> RetinaNetTraining::hyperparameters() const {
       {"opt_learning_rate_warmup_epochs", settings.at("warmup-epochs")},
       {"opt_learning_rate_warmup_factor", "0.001"},  // kWarmupFactor
       {"gradient_accumulation_steps", "1"},
-      {"global_batch_size", std::to_string(context().batch_size)},
+      {"global_batch_size", std::to_string(context().global_batch_size())},
       {"num_classes", std::to_string(spec_.classes)},
       {"frozen",
        spec_.architecture.trains_whole_body ? "batch norms" : "stem, layer1, batch norms"},

@@ -1,12 +1,14 @@
 // Training of a RetinaNet on detection data: what the full benchmark and the small one share.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "kernels/optimizer/optimizer.hpp"
 #include "workloads/data/data_source.hpp"
+#include "workloads/distributed/gradient_sum.hpp"
 #include "workloads/retinanet/architecture.hpp"
 #include "workloads/retinanet/detection_batches.hpp"
 #include "workloads/retinanet/learning_rate.hpp"
@@ -68,6 +70,7 @@ class RetinaNetTraining : public TorchWorkload, public Trains, public Verifiable
   std::map<std::string, std::string> hyperparameters() const;
   void load_initial_weights();
   void calibrate();
+  std::function<void()> while_waiting() const;
   BatchOptions batch_options() const;
   Batch next_batch();
   LearningRate learning_rate() const;
@@ -78,6 +81,7 @@ class RetinaNetTraining : public TorchWorkload, public Trains, public Verifiable
   std::optional<RetinaNet> model_;
   kernels::AdamFn* adam_step_ = nullptr;
   kernels::AdamState adam_;
+  std::optional<GradientSum> gradients_;  ///< of several ranks
   std::optional<DetectionBatches> batches_;
   std::optional<Batch> repeated_;
   Artifact weights_;

@@ -162,6 +162,32 @@ void add_machine(std::string& text, const Result& result) {
   }
 }
 
+/// What the ranks waited for each other, and which one they waited for.
+void add_world(std::string& text, const Result& result) {
+  if (!result.world) return;
+  const WorldReport& world = *result.world;
+  std::string row =
+      fmt::format("{} samples a step, by {}", world.global_batch_size, printable(world.engine, 60));
+  if (const RankReport* slowest = slowest_rank(world)) {
+    row += fmt::format("; the slowest, rank {}, works {} a step", slowest->rank,
+                       format_quantity(*slowest->own_seconds, "s"));
+    if (slowest->wait_seconds) {
+      row += " and waits " + format_quantity(*slowest->wait_seconds, "s");
+    }
+    if (const auto hidden = slowest->hidden()) {
+      row += fmt::format(", {:.0f} % of the gradients' way being hidden", 100 * *hidden);
+    }
+  }
+  text += wrap(fmt::format("{:<26} {:>16}  {}", "ranks", world.ranks, row), kColumns, 45) + "\n";
+  for (const RankReport& rank : world.members) {
+    if (!rank.cpus.empty()) continue;
+    text += wrap(fmt::format("{:<26} {:>16}  {}", fmt::format("rank {}", rank.rank), "lost",
+                             printable(rank.missing)),
+                 kColumns, 45) +
+            "\n";
+  }
+}
+
 void add_quality(std::string& text, const Result& result) {
   if (!result.quality) return;
   const QualityReport& report = *result.quality;
@@ -203,6 +229,7 @@ std::string render_summary(const Result& result) {
   add_metrics(text, result);
   text += "\n";
   add_machine(text, result);
+  add_world(text, result);
   if (!result.loadgen) add_quality(text, result);
   text += closing_text(result);
   return text;

@@ -1,0 +1,72 @@
+#include "harness/result/world_report.hpp"
+
+#include <algorithm>
+
+#include "harness/result/common_json.hpp"
+#include "harness/result/json_fields.hpp"
+
+namespace harness {
+namespace {
+
+using nlohmann::json;
+
+constexpr JsonFields kRank(JsonField("rank", &RankReport::rank),
+                           JsonField("cpus", &RankReport::cpus));
+constexpr JsonFields kWorld(JsonField("ranks", &WorldReport::ranks),
+                            JsonField("nodes", &WorldReport::nodes),
+                            JsonField("engine", &WorldReport::engine),
+                            JsonField("global_batch_size", &WorldReport::global_batch_size));
+
+struct Number {
+  const char* key;
+  std::optional<double> RankReport::*member;
+};
+constexpr Number kNumbers[] = {{"own_seconds", &RankReport::own_seconds},
+                               {"wait_seconds", &RankReport::wait_seconds},
+                               {"sum_seconds", &RankReport::sum_seconds},
+                               {"peak_bytes", &RankReport::peak_bytes}};
+
+json rank_json(const RankReport& rank) {
+  json object = kRank.put(rank);
+  for (const auto& [key, member] : kNumbers) put(object, key, rank.*member, rank.missing);
+  return object;
+}
+
+RankReport rank_from(const json& object) {
+  RankReport rank = kRank.take(object);
+  for (const auto& [key, member] : kNumbers) {
+    rank.*member = optional_of<double>(object, key);
+    if (!(rank.*member)) rank.missing = reason_of(object, key);
+  }
+  return rank;
+}
+
+}  // namespace
+
+std::optional<double> RankReport::hidden() const {
+  if (!wait_seconds || !sum_seconds || *sum_seconds <= 0) return std::nullopt;
+  return std::max(0.0, 1 - *wait_seconds / *sum_seconds);
+}
+
+const RankReport* slowest_rank(const WorldReport& world) {
+  const auto slowest = std::max_element(
+      world.members.begin(), world.members.end(), [](const RankReport& a, const RankReport& b) {
+        return a.own_seconds.value_or(0) < b.own_seconds.value_or(0);
+      });
+  const bool any = world.members.size() > 1 && slowest->own_seconds;
+  return any ? &*slowest : nullptr;
+}
+
+json world_json(const WorldReport& world) {
+  json object = kWorld.put(world);
+  object["members"] = list_json(world.members, rank_json);
+  return object;
+}
+
+WorldReport world_from_json(const json& object) {
+  WorldReport world = kWorld.take(object);
+  world.members = list_from<RankReport>(object.at("members"), rank_from);
+  return world;
+}
+
+}  // namespace harness

@@ -1,0 +1,65 @@
+// Several processes share the work of one run: how one of them, a rank, deals with the others.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/base/error.hpp"
+
+namespace harness {
+
+/// Another rank is gone, or did not answer in time. What it ended by is for others to say.
+class LostRank : public Error {
+ public:
+  explicit LostRank(const std::string& why)
+      : Error("ranks", why, "the other ranks stop, too", ExitCode::kAborted) {}
+};
+
+/// Where a rank of one machine finds the others.
+struct RankPlace {
+  int rank = 0;  ///< from 0
+  int world = 1;
+  std::filesystem::path meeting_file{};  ///< through which they find each other; not there at first
+  /// After which a rank that does not come, or does not answer, counts as lost.
+  double timeout_seconds = 600;
+};
+
+/// All ranks make the same calls in the same order. Each throws LostRank where one is gone.
+class Ranks {
+ public:
+  virtual ~Ranks() = default;
+
+  virtual int rank() const = 0;   ///< from 0
+  virtual int world() const = 0;  ///< how many there are
+  /// What carries the words from one to the other, with its version.
+  virtual std::string engine() const = 0;
+  /// What each rank has to say, by rank. Bytes of any kind and number.
+  virtual std::vector<std::string> gather(const std::string& mine) = 0;
+};
+
+/// By rank.
+std::vector<std::vector<double>> gather_numbers(Ranks& ranks, const std::vector<double>& mine);
+/// The mean over the ranks of each of `mine`, the same bits on all; NaN where one rank has NaN.
+std::vector<double> mean_over(Ranks& ranks, const std::vector<double>& mine);
+/// Whether one of them says so.
+bool any_of(Ranks& ranks, bool mine);
+/// Throws Error, on all ranks, naming the first one whose `mine` is not what rank 0 has: "rank 2:
+/// has other WHAT than rank 0".
+void expect_same(Ranks& ranks, const std::string& what, const std::string& mine,
+                 const std::string& hint);
+
+/// Makes one rank of a world, and returns when all are there.
+using ConnectRanks = std::function<std::unique_ptr<Ranks>(const RankPlace&)>;
+
+/// Throws Error where this program was built without one.
+const ConnectRanks& rank_engine();
+
+/// The registration line of an engine, of which a program has one.
+struct RegisterRankEngine {
+  explicit RegisterRankEngine(ConnectRanks connect);
+};
+
+}  // namespace harness

@@ -1,0 +1,163 @@
+// End to end: the small RetinaNet trained by two ranks is the one that a single process trains.
+#include <signal.h>
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <thread>
+
+#include "harness/base/files.hpp"
+#include "tests/support/coco_folder.hpp"
+#include "tests/support/files_of_runs.hpp"
+#include "tests/support/process.hpp"
+#include "tests/support/rank_process.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+using namespace harness;  // NOLINT(google-build-using-namespace)
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::vector<std::string> training(const CocoFolder& data, const fs::path& out, int ranks,
+                                  const std::string& rate = "1e-3", const char* epochs = "3") {
+  return {"run",
+          "--workload",
+          "retinanet-mini-train",
+          "--data",
+          data.path(),
+          "--out",
+          out.string(),
+          "--ranks",
+          std::to_string(ranks),
+          "--batch-size",
+          std::to_string(4 / ranks),
+          "--runs",
+          "1",
+          "--threads",
+          "1",
+          "--oversubscribe",
+          "--seed",
+          "11",
+          "--quality-target",
+          "0.99",
+          "--max-epochs",
+          epochs,
+          "--set",
+          "learning-rate=" + rate};
+}
+
+/// The samples of the first rank, which speaks for all.
+fs::path samples_in(const fs::path& folder) {
+  for (const fs::path& file : files_ending(folder, ".jsonl")) {
+    if (file.string().find(".rank-") == std::string::npos) return file;
+  }
+  FAIL("no samples");
+  return {};
+}
+
+std::vector<json> steps_in(const fs::path& folder) {
+  std::vector<json> steps;
+  for (const json& line : lines_of(samples_in(folder))) {
+    if (line["event"] == "step") steps.push_back(line["losses"]);
+  }
+  return steps;
+}
+
+json result_in(const fs::path& folder) {
+  const std::vector<fs::path> files = files_ending(folder, ".json");
+  REQUIRE(files.size() == 1);
+  return json::parse(read_file(files.front(), 64 << 20));
+}
+
+/// Sample by sample, each of COCO's numbers.
+json qualities_in(const json& result) {
+  json values = json::object();
+  for (const json& metric : result["metrics"]) {
+    const std::string tag = metric["tag"];
+    if (tag.starts_with("quality.")) values[tag] = metric["samples"];
+  }
+  return values;
+}
+
+}  // namespace
+
+TEST_CASE("two ranks train as one process does with their batches together",
+          "[train][ranks][long]") {
+  const CocoFolder data;
+  const TemporaryFolder one;
+  const TemporaryFolder two;
+  const TemporaryFolder again;
+  REQUIRE(run_harness(training(data, one.path(), 1)).code == 3);
+  REQUIRE(run_harness(training(data, two.path(), 2)).code == 3);
+  REQUIRE(run_harness(training(data, again.path(), 2)).code == 3);
+  const std::vector<json> alone = steps_in(one.path());
+  const std::vector<json> shared = steps_in(two.path());
+  REQUIRE(alone.size() == 9);
+  REQUIRE(shared.size() == 9);
+  for (std::size_t i = 0; i < 5; ++i) {
+    for (const auto& [name, loss] : alone[i].items()) {
+      INFO("step " << i << ", " << name);
+      // What rounding makes of one step Adam carries into the next: later ones tell nothing.
+      const double tolerance = i == 0 ? 1e-6 : 1e-2;
+      CHECK(shared[i][name].get<double>() ==
+            Approx(loss.get<double>()).epsilon(tolerance).margin(1e-6));
+    }
+  }
+  CHECK(steps_in(again.path()) == shared);
+  CHECK(qualities_in(result_in(again.path())) == qualities_in(result_in(two.path())));
+  const json result = result_in(two.path());
+  CHECK(result["training"]["samples"] == 36);
+  CHECK(result["hyperparameters"]["global_batch_size"] == "4");
+  for (const json& member : result["world"]["members"]) {
+    CHECK(member["sum_seconds"].get<double>() > 0);
+  }
+  CHECK(run_harness({"validate", two.path().string()}).code ==
+        run_harness({"validate", one.path().string()}).code);
+  CHECK(run_harness({"check-log", files_ending(two.path(), ".log").at(0).string()}).code == 0);
+}
+
+TEST_CASE("an evaluation that ranks share gives the numbers of one process", "[train][ranks]") {
+  const CocoFolder data;
+  const TemporaryFolder one;
+  const TemporaryFolder two;
+  // So small a rate leaves the weights as they are.
+  REQUIRE(run_harness(training(data, one.path(), 1, "1e-30", "1")).code == 3);
+  REQUIRE(run_harness(training(data, two.path(), 2, "1e-30", "1")).code == 3);
+  CHECK(qualities_in(result_in(two.path())) == qualities_in(result_in(one.path())));
+}
+
+TEST_CASE("a training of two ranks of which one is killed goes on bit for bit",
+          "[train][ranks][kill][long]") {
+  const CocoFolder data;
+  const TemporaryFolder whole;
+  REQUIRE(run_harness(training(data, whole.path(), 2)).code == 3);
+  const std::vector<json> expected = steps_in(whole.path());
+  std::mt19937 random(5);
+  int resumed = 0;
+  const char* kills = std::getenv("HARNESS_TEST_KILLS");
+  const int rounds = kills == nullptr ? 4 : std::max(4, std::atoi(kills));
+  for (int round = 0; round < rounds; ++round) {
+    const TemporaryFolder out;
+    Process process(training(data, out.path(), 2));
+    wait_for_first_step(out.path());
+    std::this_thread::sleep_for(std::chrono::milliseconds(random() % 700));
+    const pid_t rank = rank_process(process.id(), round % 2);
+    if (rank != 0) ::kill(rank, SIGKILL);
+    const Outcome killed = process.wait();
+    CAPTURE(round, killed.err);
+    if (!fs::exists(out / "series.state")) continue;  // it was over already
+    CHECK(killed.code == 2);
+    const Outcome outcome = run_harness({"run", "--resume", out.path().string()});
+    CAPTURE(outcome.out, outcome.err);
+    REQUIRE(outcome.code == 3);
+    const json result = result_in(out.path());
+    CHECK(qualities_in(result) == qualities_in(result_in(whole.path())));
+    if (result["training"]["resumed"].empty()) continue;
+    ++resumed;
+    CHECK(steps_in(out.path()) == expected);
+  }
+  CHECK(resumed >= rounds / 4);
+}

@@ -1,0 +1,123 @@
+#include "workloads/distributed/gradient_sum.hpp"
+
+#include <ATen/core/grad_mode.h>
+#include <torch/csrc/autograd/function_hook.h>
+#include <torch/csrc/autograd/variable.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace harness::workloads {
+
+class GradientSum::Hook : public torch::autograd::PostAccumulateGradHook {
+ public:
+  Hook(GradientSum& sum, std::size_t bucket, std::size_t slot)
+      : sum_(sum), bucket_(bucket), slot_(slot) {}
+  void operator()(const at::Tensor& /*parameter*/) override { sum_.take(bucket_, slot_); }
+
+ private:
+  GradientSum& sum_;
+  std::size_t bucket_;
+  std::size_t slot_;
+};
+
+GradientSum::GradientSum(TorchRanks& ranks, std::vector<at::Tensor> parameters,
+                         Stopwatch* stopwatch, std::int64_t bucket_bytes)
+    : ranks_(ranks), stopwatch_(stopwatch) {
+  std::int64_t bytes = bucket_bytes;
+  for (auto parameter = parameters.rbegin(); parameter != parameters.rend(); ++parameter) {
+    if (parameter->scalar_type() != at::kFloat) {
+      throw std::invalid_argument("gradients are added up in float32");
+    }
+    if (bytes >= bucket_bytes) {
+      buckets_.emplace_back();
+      bytes = 0;
+    }
+    buckets_.back().slots.push_back({*parameter});
+    bytes += static_cast<std::int64_t>(parameter->nbytes());
+  }
+  for (std::size_t b = 0; b < buckets_.size(); ++b) {
+    Bucket& bucket = buckets_[b];
+    std::int64_t elements = std::ssize(bucket.slots);
+    for (const Slot& slot : bucket.slots) elements += slot.parameter.numel();
+    bucket.values = at::zeros({elements}, at::kFloat);
+    bucket.missing = bucket.slots.size();
+    std::int64_t begin = 0;
+    for (std::size_t s = 0; s < bucket.slots.size(); ++s) {
+      Slot& slot = bucket.slots[s];
+      const at::Tensor& parameter = slot.parameter;
+      const at::Tensor part = bucket.values.narrow(0, begin, parameter.numel());
+      slot.view = parameter.is_non_overlapping_and_dense()
+                      ? part.as_strided(parameter.sizes(), parameter.strides())
+                      : part.view(parameter.sizes());
+      begin += parameter.numel();
+      torch::autograd::impl::set_post_acc_grad_hooks(parameter,
+                                                     std::make_unique<Hook>(*this, b, s));
+    }
+  }
+}
+
+GradientSum::~GradientSum() {
+  for (Bucket& bucket : buckets_) {
+    for (Slot& slot : bucket.slots) {
+      torch::autograd::impl::set_post_acc_grad_hooks(slot.parameter, nullptr);
+    }
+  }
+}
+
+void GradientSum::take(std::size_t bucket, std::size_t slot) {
+  const at::NoGradGuard no_grad;
+  Bucket& mine = buckets_[bucket];
+  Slot& place = mine.slots[slot];
+  place.view.copy_(place.parameter.grad());
+  // What autograd made can go at once; the optimiser will find the sum.
+  place.parameter.mutable_grad() = at::Tensor();
+  if (std::exchange(place.there, true)) {
+    throw std::logic_error("two backward passes before their gradients were used");
+  }
+  if (--mine.missing == 0) start_ready();
+}
+
+void GradientSum::start_ready() {
+  while (started_ < buckets_.size() && buckets_[started_].missing == 0) start(buckets_[started_++]);
+}
+
+void GradientSum::start(Bucket& bucket) {
+  const std::int64_t count = std::ssize(bucket.slots);
+  const at::Tensor there = bucket.values.narrow(0, bucket.values.numel() - count, count);
+  float* flag = there.mutable_data_ptr<float>();
+  for (Slot& slot : bucket.slots) {
+    if (!slot.there) slot.view.zero_();
+    *flag++ = slot.there ? 1.0F : 0.0F;
+  }
+  bucket.sum = ranks_.start_sum(bucket.values, stopwatch_);
+}
+
+void GradientSum::finish() {
+  const at::NoGradGuard no_grad;
+  while (started_ < buckets_.size()) start(buckets_[started_++]);
+  double under_way = 0;
+  double until = 0;
+  for (Bucket& bucket : buckets_) {
+    bucket.sum->wait();
+    // They begin in their order, so the stretches in which one or more are under way add up so.
+    const double ended = bucket.sum->ended();
+    under_way += std::max(0.0, ended - std::max(until, bucket.sum->began()));
+    until = std::max(until, ended);
+    bucket.sum.reset();
+    const std::int64_t count = std::ssize(bucket.slots);
+    const at::Tensor there = bucket.values.narrow(0, bucket.values.numel() - count, count);
+    const float* flag = there.const_data_ptr<float>();
+    bucket.values.narrow(0, 0, bucket.values.numel() - count).div_(ranks_.world());
+    for (Slot& slot : bucket.slots) {
+      slot.parameter.mutable_grad() = *flag++ > 0 ? slot.view : at::Tensor();
+      slot.there = false;
+    }
+    bucket.missing = bucket.slots.size();
+  }
+  started_ = 0;
+  if (stopwatch_ != nullptr) stopwatch_->add("gradient-sum", under_way);
+}
+
+}  // namespace harness::workloads
