@@ -11,6 +11,7 @@
 #include "harness/cli/options.hpp"
 #include "harness/cli/output.hpp"
 #include "harness/cli/run_options.hpp"
+#include "harness/commands/ablate.hpp"
 #include "harness/commands/command.hpp"
 #include "harness/kinds/ablation/measure.hpp"
 #include "harness/measure/identity.hpp"
@@ -33,29 +34,13 @@ Options ablate_options() {
       "--workload NAME [OPTIONS]");
   add_settings(options, kSettings);
   options
-      .add_integer("rounds",
-                   "rounds in each cluster; default: by the rules and the number of variants", 1,
-                   kMostRounds)
-      .add_integer("clusters",
-                   "how often all start anew; default: by the rules, or 6, which give an interval",
-                   1, kMostClusters)
       .add("variants",
            "only these variants, e.g. pooled,bf16; 'x first' then means the first of them", "LIST")
       .add_list("peer",
                 "another program that steps in turn with the variants, such as 'python3 "
                 "examples/lockstep_peer.py'; may be repeated",
-                "NAME=CMD")
-      .add_number("memory",
-                  "GiB that all may take together; what does not fit is measured in groups that "
-                  "share the first variant; default: what is available",
-                  "GIB", 0, kMostGib)
-      .add("out",
-           "a .json file that is not there yet, or a folder, which is made if missing; default: a "
-           "new folder under runs/",
-           "PATH")
-      .add("strict", "exit 3 when the machine's state makes the result doubtful");
-  add_formats(options, "print the result file's JSON in place of the summary",
-              "print a CSV table in place of the summary: a row for each variant");
+                "NAME=CMD");
+  add_ablation_options(options);
   options.example("harness ablate --workload null")
       .example("harness ablate --workload null --variants pooled,bf16 --clusters 12 --csv")
       .example(
@@ -91,25 +76,55 @@ fs::path choose_file(const std::optional<std::string>& out, const std::string& w
 
 }  // namespace
 
-ExitCode ablate_command(const Arguments& arguments) {
-  install_interrupt_handlers();
-  Options options = ablate_options();
-  if (!options.parse(arguments)) return ExitCode::kOk;
+void add_ablation_options(Options& options) {
+  options
+      .add_integer("rounds",
+                   "rounds in each cluster; default: by the rules and the number of variants", 1,
+                   kMostRounds)
+      .add_integer("clusters",
+                   "how often all start anew; default: by the rules, or 6, which give an interval",
+                   1, kMostClusters)
+      .add_number("memory",
+                  "GiB that all may take together; what does not fit is measured in groups that "
+                  "share the first variant; default: what is available",
+                  "GIB", 0, kMostGib)
+      .add("out",
+           "a .json file that is not there yet, or a folder, which is made if missing; default: a "
+           "new folder under runs/",
+           "PATH")
+      .add("strict", "exit 3 when the machine's state makes the result doubtful");
+  add_formats(options, "print the result file's JSON in place of the summary",
+              "print a CSV table in place of the summary: a row for each variant");
+}
+
+std::vector<std::string> command_line_of(const char* command, const Arguments& arguments) {
+  std::vector<std::string> line = {"harness", command};
+  line.insert(line.end(), arguments.begin(), arguments.end());
+  return line;
+}
+
+ExitCode measure_and_deliver(const Options& options, const AblationPlan& plan,
+                             const std::vector<std::string>& command_line) {
   const OutputFormat format = chosen_format(options);
-  const AblationPlan plan = make_ablation_plan(request_from(options), home_folder());
   const fs::path file = choose_file(options.text("out"), plan.variants.front().plan.rules.workload);
   fs::path samples = file;
   samples.replace_extension(".jsonl");
   const OutputFolder folder(file.has_parent_path() ? file.parent_path() : fs::path("."));
   for (const fs::path& path : {file, samples}) require_vacant(path);
-
-  std::vector<std::string> command_line = {"harness", "ablate"};
-  command_line.insert(command_line.end(), arguments.begin(), arguments.end());
   constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
   std::optional<double> memory = options.number("memory");
   if (memory) *memory *= kGib;
   return deliver(measure_ablation(plan, samples, command_line, memory), file, samples,
                  options.flag("strict"), format);
+}
+
+ExitCode ablate_command(const Arguments& arguments) {
+  install_interrupt_handlers();
+  Options options = ablate_options();
+  if (!options.parse(arguments)) return ExitCode::kOk;
+  chosen_format(options);  // refused before the work, not after it
+  return measure_and_deliver(options, make_ablation_plan(request_from(options), home_folder()),
+                             command_line_of("ablate", arguments));
 }
 
 }  // namespace harness

@@ -20,6 +20,7 @@ ExitCode doctor_command(const Arguments& arguments);
 ExitCode run_command(const Arguments& arguments);
 ExitCode suite_command(const Arguments& arguments);
 ExitCode ablate_command(const Arguments& arguments);
+ExitCode scale_command(const Arguments& arguments);
 ExitCode profile_command(const Arguments& arguments);
 ExitCode project_command(const Arguments& arguments);
 ExitCode advise_command(const Arguments& arguments);

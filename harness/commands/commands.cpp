@@ -27,6 +27,7 @@ constexpr std::array kCommands = {
     Command{"run", "measure a workload, write a result file", run_command},
     Command{"suite", "measure all tasks of the suite, and sum them up in one score", suite_command},
     Command{"ablate", "what each optimisation of a workload brings", ablate_command},
+    Command{"scale", "how a step scales over the ranks that share it", scale_command},
     Command{"profile", "which operators and primitives a step spends its time in", profile_command},
     Command{"project", "what a profiled step would cost here, or under other settings",
             project_command},

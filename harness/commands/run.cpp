@@ -13,6 +13,7 @@
 #include "harness/gate/campaign.hpp"
 #include "harness/lockstep/resident.hpp"
 #include "harness/measure/identity.hpp"
+#include "harness/measure/own_process.hpp"
 #include "harness/measure/rank_order.hpp"
 #include "harness/measure/resume.hpp"
 #include "harness/measure/run_series.hpp"
@@ -67,7 +68,7 @@ auto as_resident(const RunPlan& plan, const Measure& measure_it) {
 
 /// One of the ranks that share a run; the process that runs them delivers what it hands over.
 ExitCode measure_as_rank(const RunInvocation& invocation, const RankOrder& order) {
-  return run_rank(order, [&] {
+  return run_rank([&] {
     RunRequest request = invocation.request;
     request.drawn_seed = order.seed;
     RunPlan plan = make_plan(request, home_folder());
@@ -75,7 +76,11 @@ ExitCode measure_as_rank(const RunInvocation& invocation, const RankOrder& order
     MeasureTask task{order.position,      order.out, order.stem, invocation.command_line, {}, {},
                      inherited_campaign()};
     task.rank = order.place;
+    task.identity = make_identity(order.position, invocation.command_line);
+    task.identity->uuid = order.uuid;
+    task.identity->started_at = order.started_at;
     task.saved_run = saved_run_of(plan, task);
+    task.state_saved = [&] { note_saved_state(task.out, task.stem); };
     if (!invocation.lockstep) return measure(plan, task);
     const auto led_by = [&](StepOrders* lead) {
       SharedOrders orders(plan, lead);
@@ -184,11 +189,11 @@ void remark_on_scenario(const RunPlan& plan) {
 
 ExitCode run_command(const Arguments& arguments) {
   install_interrupt_handlers();
+  end_with_parent();
+  const std::optional<RankOrder> rank = inherited_rank_order();
   std::optional<RunInvocation> invocation = parse_run_options(arguments);
   if (!invocation) return ExitCode::kOk;
-  if (const std::optional<RankOrder> rank = inherited_rank_order()) {
-    return measure_as_rank(*invocation, *rank);
-  }
+  if (rank) return measure_as_rank(*invocation, *rank);
   if (!invocation->resume.empty()) return resume(invocation->resume);
   const std::optional<SeriesOrder> order = inherited_order();
   inherited_campaign();  // refused before anything is measured

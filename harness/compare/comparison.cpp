@@ -168,13 +168,13 @@ std::vector<ComparedRow> metric_rows(const std::vector<Side>& sides) {
                             [&](const Result& run) { return median_of(run.metrics, metric.tag); }));
     }
   }
-  rows.push_back(row_of("throughput a thread", "samples/s", sides,
-                        [](const Result& run) -> std::optional<double> {
-                          const auto all = median_of(run.metrics, "throughput.samples");
-                          const json threads = run.settings.effective.value("threads", json());
-                          if (!all || !threads.is_number() || threads == 0) return std::nullopt;
-                          return *all / threads.get<double>();
-                        }));
+  rows.push_back(row_of(
+      "throughput a thread", "samples/s", sides, [](const Result& run) -> std::optional<double> {
+        const auto all = median_of(run.metrics, "throughput.samples");
+        const json threads = run.settings.effective.value("threads", json());
+        if (!all || !threads.is_number() || threads == 0) return std::nullopt;
+        return *all / threads.get<double>() / run.settings.effective.value("ranks", 1.0);
+      }));
   rows.push_back(row_of("throughput a GB/s", "samples/s", sides,
                         [](const Result& run) -> std::optional<double> {
                           const auto all = median_of(run.metrics, "throughput.samples");

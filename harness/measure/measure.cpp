@@ -84,7 +84,6 @@ void judge(Result& result, const RunPlan& plan, const RunRecord& record, bool pr
                                 record.stop_detail, "its samples tell how the losses went"});
     }
   }
-  judge_machine(result);
 }
 
 /// Evaluations that gave no number: none of them can reach a target, whatever the model learned.
@@ -216,13 +215,13 @@ void refuse_if_too_large(const Workload& workload, const RunPlan& plan) {
 Result measure(RunPlan& plan, const MeasureTask& task) {
   // Before any thread exists, so that all inherit it.
   if (!plan.cpus.empty()) apply_affinity(plan.cpus);
-  const RankOfRun rank(plan, task);
+  RankOfRun rank(plan, task);
   const std::unique_ptr<Workload> workload = plan.workload->create();
   plan.scenario->check(*workload);
   refuse_if_too_large(*workload, plan);
 
   Result result;
-  result.identity = make_identity(task.position, task.command_line);
+  result.identity = task.identity.value_or(make_identity(task.position, task.command_line));
   result.identity.campaign = task.campaign;
   result.rules = refer_to(plan.rules, plan.tier_name, plan.departures);
   result.rules.scenario = plan.scenario->info().name;
@@ -248,7 +247,7 @@ Result measure(RunPlan& plan, const MeasureTask& task) {
   rank.attach(hooks);
   // Of several ranks the first one logs, saves, and speaks with people.
   const bool first = plan.context.rank() == 0;
-  std::vector<Observer*> observers = {&*samples};
+  std::vector<Observer*> observers = {&*samples, &rank};
   if (first) observers.insert(observers.end(), {&progress, &notice});
   std::optional<TrainingSession> session;
   if (!first && task.saved_run) {
@@ -322,6 +321,8 @@ Result measure(RunPlan& plan, const MeasureTask& task) {
     keep_weights(*workload, plan, result, task.out / (task.stem + kWeightsExtension));
   }
   judge(result, plan, record, task.recording != nullptr);
+  // One of several ranks sees its own processors alone, and the others as strangers there.
+  if (!task.rank) judge_machine(result);
   remark_on_missing_quality(result);
   remark_on_slow_precision(result, plan.context.precision);
   remark_on_chosen_precision(result);

@@ -29,6 +29,7 @@ struct MeasureTask {
   Recording* recording = nullptr;
   std::optional<SetUpTrials> set_up{};  ///< that the plan's threads and batch size are by
   std::optional<RankPlace> rank{};      ///< this process is one of several that share the run
+  std::optional<Identity> identity{};   ///< of the run, where others share it
 };
 
 /// Throws Error when this machine has less memory than the workload needs by its own estimate. What

@@ -12,22 +12,12 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kWait = "time.phase.communication";
-constexpr const char* kSum = "time.stage.gradient-sum";
+// As workloads name them.
+constexpr const char* kWait = "communication";
+constexpr const char* kSum = "gradient-sum";
 
-/// Median over the timed steps of what a step took beside its wait.
-std::optional<double> own_seconds(const std::vector<Metric>& metrics) {
-  const Metric* step = find_metric(metrics, "time.step");
-  const Metric* wait = find_metric(metrics, kWait);
-  if (step == nullptr || wait == nullptr) return median_of(metrics, "time.step");
-  std::vector<double> own;
-  for (std::size_t i = 0; i < step->samples.size() && i < wait->samples.size(); ++i) {
-    const Sample& whole = step->samples[i];
-    const Sample& waited = wait->samples[i];
-    if (!whole.warmup && whole.value && waited.value) own.push_back(*whole.value - *waited.value);
-  }
-  if (own.empty()) return std::nullopt;
-  return median(own);
+std::optional<double> median_of(const std::vector<double>& values) {
+  return values.empty() ? std::nullopt : std::optional(median(values));
 }
 
 }  // namespace
@@ -44,6 +34,15 @@ RankOfRun::RankOfRun(RunPlan& plan, const MeasureTask& task) : plan_(plan) {
 }
 
 RankOfRun::~RankOfRun() { plan_.context.ranks = nullptr; }
+
+void RankOfRun::step(const StepRecord& record) {
+  if (!ranks_ || record.warmup) return;
+  const auto wait = record.phases.find(kWait);
+  own_.push_back(record.own_seconds - (wait == record.phases.end() ? 0 : wait->second));
+  if (wait != record.phases.end()) waited_.push_back(wait->second);
+  const auto sum = record.stages.find(kSum);
+  if (sum != record.stages.end()) summed_.push_back(sum->second);
+}
 
 void RankOfRun::attach(SessionHooks& hooks) const {
   if (!ranks_) return;
@@ -64,9 +63,9 @@ void RankOfRun::report(Result& result, const RunRecord& record) const {
   RankReport own;
   own.rank = ranks_->rank();
   own.cpus = format_cpu_list(plan_.cpus);
-  own.own_seconds = own_seconds(result.metrics);
-  own.wait_seconds = median_of(result.metrics, kWait);
-  own.sum_seconds = median_of(result.metrics, kSum);
+  own.own_seconds = median_of(own_);
+  own.wait_seconds = median_of(waited_);
+  own.sum_seconds = median_of(summed_);
   own.peak_bytes = result.memory.peak_bytes;
   own.missing = "not measured in this run";
   world.members.push_back(own);

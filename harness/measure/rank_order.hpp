@@ -22,7 +22,9 @@ struct RankOrder {
   std::uint32_t seed = 0;
   std::filesystem::path out{};  ///< of the run
   std::string stem{};           ///< of the run's files
-  /// Where the ranks of this run meet and hand over what they have; only its user may enter.
+  std::string uuid{};           ///< of the run
+  std::string started_at{};     ///< UTC
+  /// Where the ranks of this run meet; only its user may enter.
   std::filesystem::path folder{};
 };
 
@@ -36,15 +38,16 @@ struct RankEnd {
 /// The variable for the environment of a rank.
 std::string variable_of(const RankOrder& order);
 
-/// The order handed down through the environment; empty in a process that is no rank. From then on
-/// this process ends with its parent.
+/// The order handed down through the environment; empty in a process that is no rank. Throws Error
+/// for what is none.
 std::optional<RankOrder> inherited_rank_order();
 
-/// Measures in this process, which is a rank, and hands over what came of it; throws nothing.
-ExitCode run_rank(const RankOrder& order, const std::function<Result()>& measure_it);
+/// Measures in this process, which is a rank, and hands over what came of it through the descriptor
+/// that it was given: no disk has to take it. Throws nothing.
+ExitCode run_rank(const std::function<Result()>& measure_it);
 
-/// What the rank handed over; empty where it did not come to that.
-RankEnd rank_end(const std::filesystem::path& folder, int rank);
+/// What a rank handed over; empty where it did not come to its end.
+RankEnd rank_end(const std::string& handed_over);
 
 /// Of the standard error of a rank.
 std::filesystem::path rank_errors(const std::filesystem::path& folder, int rank);

@@ -1,13 +1,21 @@
 #include "harness/measure/rank_team.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,11 +23,13 @@
 #include "harness/base/error.hpp"
 #include "harness/base/text.hpp"
 #include "harness/check/judgement.hpp"
+#include "harness/measure/identity.hpp"
 #include "harness/measure/own_process.hpp"
 #include "harness/measure/rank_order.hpp"
 #include "harness/measure/stop_notice.hpp"
 #include "harness/scenario/step_timer.hpp"
 #include "harness/system/affinity.hpp"
+#include "harness/system/environment.hpp"
 #include "harness/system/interrupt.hpp"
 
 namespace harness {
@@ -27,20 +37,26 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr useconds_t kPause = 50'000;
+constexpr int kPauseMilliseconds = 50;
 // When one is gone the others notice it at their next word to it, at the end of a step at the
 // latest, and hand over what they have.
 constexpr double kPatienceSeconds = 8;
+// We see for ourselves when one is lost. Until then a rank waits as long as another needs, be it to
+// look through a large data set.
+constexpr double kNeverSeconds = 30.0 * 24 * 3600;
 // So long a rank may stand still (SIGSTOP, a debugger) before it counts as lost.
 constexpr double kStillSeconds = 5;
 
 /// A folder that only its user may enter, for as long as this lives.
 class MeetingFolder {
  public:
-  explicit MeetingFolder(fs::path path) : path_(std::move(path)) {
-    fs::remove_all(path_);  // of a run that was killed
-    fs::create_directory(path_);
-    fs::permissions(path_, fs::perms::owner_all);
+  MeetingFolder() {
+    std::string name = (fs::temp_directory_path() / "harness-ranks-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) {
+      throw Error(printable(name), std::string("cannot be made: ") + std::strerror(errno),
+                  "TMPDIR names another folder for temporary files");
+    }
+    path_ = name;
   }
   ~MeetingFolder() {
     std::error_code ignored;
@@ -54,7 +70,8 @@ class MeetingFolder {
   fs::path path_;
 };
 
-/// The letter of a process's state in /proc: 'T' is stopped; ' ' where nothing can be read.
+/// The letter of a process's state in /proc: 'T' is stopped, 't' by a debugger; ' ' where nothing
+/// can be read.
 char state_of(pid_t process) {
   std::ifstream file(fmt::format("/proc/{}/stat", process));
   std::string text;
@@ -63,8 +80,38 @@ char state_of(pid_t process) {
   return name_end == std::string::npos || name_end + 2 >= text.size() ? ' ' : text[name_end + 2];
 }
 
+/// Both ends of a pipe, which children do not inherit.
+class Pipe {
+ public:
+  Pipe() {
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw Error("--ranks", std::strerror(errno));
+    read_ = ends[0];
+    write_ = ends[1];
+  }
+  ~Pipe() {
+    ::close(read_);
+    close_write();
+  }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+
+  int write_end() const { return write_; }
+  int read_end() const { return read_; }
+  void close_write() {
+    if (write_ >= 0) ::close(std::exchange(write_, -1));
+  }
+
+ private:
+  int read_ = -1;
+  int write_ = -1;
+};
+
 struct Member {
   pid_t process = 0;
+  std::unique_ptr<Pipe> pipe{};
+  std::string handed_over{};
+  bool closed = false;  ///< nothing more will come through the pipe
   bool ended = false;
   int status = 0;
   double still_since = 0;  ///< 0: it is not standing still
@@ -75,24 +122,32 @@ struct Member {
 /// The processes; those that are left are killed with it.
 class Team {
  public:
-  Team(const RunPlan& plan, const MeasureTask& task, const fs::path& folder) : folder_(folder) {
+  explicit Team(std::size_t ranks) : members_(ranks) {}
+
+  void start(const RunPlan& plan, const MeasureTask& task, const fs::path& folder) {
     const std::vector<std::vector<int>> cpus =
         share_cpus(plan.cpus.empty() ? usable_cpus().cpus : plan.cpus, plan.ranks);
     const std::vector<std::string> arguments(task.command_line.begin() + 2,
                                              task.command_line.end());
-    members_.resize(static_cast<std::size_t>(plan.ranks));
+    const Identity identity = make_identity(task.position, task.command_line);
     for (int rank = 0; rank < plan.ranks; ++rank) {
       RankOrder order;
-      order.place = {rank, plan.ranks, folder / "meeting"};
+      order.place = {rank, plan.ranks, folder / "meeting", kNeverSeconds};
       order.cpus = cpus[static_cast<std::size_t>(rank)];
       order.position = task.position;
       order.seed = plan.context.seeds.run;
       order.out = task.out;
       order.stem = task.stem;
+      order.uuid = identity.uuid;
+      order.started_at = identity.started_at;
       order.folder = folder;
+      Member& member = members_[static_cast<std::size_t>(rank)];
+      member.pipe = std::make_unique<Pipe>();
       // The first one speaks for all, on our own standard error.
-      members_[static_cast<std::size_t>(rank)].process = start_run(
-          arguments, variable_of(order), rank == 0 ? fs::path() : rank_errors(folder, rank));
+      member.process =
+          start_run(arguments, variable_of(order),
+                    {rank == 0 ? fs::path() : rank_errors(folder, rank), member.pipe->write_end()});
+      member.pipe->close_write();
     }
   }
 
@@ -112,7 +167,7 @@ class Team {
     bool forwarded = false;
     double trouble_since = 0;
     while (std::any_of(members_.begin(), members_.end(),
-                       [](const Member& member) { return !member.ended; })) {
+                       [](const Member& member) { return !member.ended || !member.closed; })) {
       if (interrupt_requested() && !std::exchange(forwarded, true)) tell_all(SIGTERM);
       const double now = steady_seconds();
       for (std::size_t rank = 0; rank < members_.size(); ++rank) {
@@ -122,7 +177,7 @@ class Team {
         if (failed && trouble_since == 0) trouble_since = now;
       }
       if (trouble_since > 0 && now - trouble_since > kPatienceSeconds) give_up();
-      ::usleep(kPause);
+      listen();
     }
   }
 
@@ -132,6 +187,29 @@ class Team {
   void tell_all(int signal) {
     for (const Member& member : members_) {
       if (!member.ended) ::kill(member.process, signal);
+    }
+  }
+
+  /// Takes what ranks hand over; returns a little later where none does.
+  void listen() {
+    std::vector<pollfd> ends;
+    std::vector<Member*> speakers;
+    for (Member& member : members_) {
+      if (member.closed) continue;
+      ends.push_back({member.pipe->read_end(), POLLIN, 0});
+      speakers.push_back(&member);
+    }
+    const int ready = ::poll(ends.data(), ends.size(), kPauseMilliseconds);
+    if (ends.empty() && ready == 0) return;
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+      if (ends[i].revents == 0) continue;
+      std::array<char, 1 << 16> bytes{};
+      const ssize_t count = ::read(ends[i].fd, bytes.data(), bytes.size());
+      if (count > 0) {
+        speakers[i]->handed_over.append(bytes.data(), static_cast<std::size_t>(count));
+      } else if (count == 0 || errno != EINTR) {
+        speakers[i]->closed = true;
+      }
     }
   }
 
@@ -153,7 +231,8 @@ class Team {
       }
       return;
     }
-    if (state_of(member.process) != 'T') {
+    const char state = state_of(member.process);
+    if (state != 'T' && state != 't') {
       member.still_since = 0;
     } else if (member.still_since == 0) {
       member.still_since = now;
@@ -163,7 +242,6 @@ class Team {
     }
   }
 
-  fs::path folder_;
   std::vector<Member> members_;
 };
 
@@ -180,9 +258,10 @@ std::string last_words(const fs::path& folder, int rank) {
 /// What came of all ranks, by rank.
 class Outcome {
  public:
-  Outcome(const Team& team, const fs::path& folder, int ranks) {
+  Outcome(const Team& team, const fs::path& folder, int ranks, fs::path samples)
+      : samples_(std::move(samples)) {
     for (int rank = 0; rank < ranks; ++rank) {
-      ends_.push_back(rank_end(folder, rank));
+      ends_.push_back(rank_end(team.member(rank).handed_over));
       const RankEnd& end = ends_.back();
       std::string why = team.member(rank).lost;
       if (why.empty() && !end.result && !end.error) {
@@ -213,7 +292,11 @@ class Outcome {
       missing.missing = why_missing_of(rank);
       result.world->members.push_back(missing);
     }
-    if (result.status.state == RunState::kAborted) name_cause(result);
+    if (result.status.state == RunState::kAborted) {
+      name_cause(result);
+    } else if (!cause_.empty()) {
+      result.status.recommendations.push_back(cause_ + ", after the last step");
+    }
     return result;
   }
 
@@ -231,7 +314,16 @@ class Outcome {
       if (end.error && error == nullptr) error = &*end.error;
     }
     if (cause_.empty() && error != nullptr) throw Error(*error);
-    throw Error("--ranks", cause_, "nothing was measured", ExitCode::kAborted);
+    throw Error("--ranks", cause_,
+                holds_a_step() ? "what was measured is in " + printable(samples_.string())
+                               : "nothing was measured",
+                ExitCode::kAborted);
+  }
+
+  bool holds_a_step() const {
+    std::ifstream file(samples_);
+    std::string line;
+    return std::getline(file, line) && std::getline(file, line);
   }
 
   /// A result of a rank that was left alone says only that; what was behind it says another.
@@ -254,6 +346,7 @@ class Outcome {
     }
   }
 
+  fs::path samples_;  ///< of the first rank
   std::vector<RankEnd> ends_;
   std::vector<std::string> lost_;  ///< how each was lost, by rank; empty: it handed something over
   std::string cause_;              ///< of the first that was lost
@@ -262,10 +355,17 @@ class Outcome {
 }  // namespace
 
 Result measure_in_ranks(const RunPlan& plan, const MeasureTask& task) {
-  const MeetingFolder folder(fs::absolute(task.out) / (task.stem + ".ranks"));
-  Team team(plan, task, folder.path());
+  const MeetingFolder folder;
+  const nlohmann::json before = capture_environment();
+  Team team(static_cast<std::size_t>(plan.ranks));
+  team.start(plan, task, folder.path());
   team.watch();
-  Result result = Outcome(team, folder.path(), plan.ranks).merged();
+  Result result =
+      Outcome(team, folder.path(), plan.ranks, task.out / (task.stem + ".jsonl")).merged();
+  // Over the processors of all ranks, none of which is a stranger to us.
+  if (!task.saved_run) result.environment_before = before;
+  result.environment_after = capture_environment();
+  judge_machine(result);
   if (result.status.state == RunState::kAborted && !interrupt_requested()) {
     for (const Violation& violation : result.status.violations) {
       if (violation.rule == kCompletedRule) tell_failure(StopReason::kFailed, violation.actual);

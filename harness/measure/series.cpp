@@ -31,7 +31,6 @@ std::optional<SeriesOrder> inherited_order() {
       !parse_integer(parts[3])) {
     throw Error(kOrderVariable, "is set to something else than a series order", "unset it");
   }
-  end_with_parent();
   return SeriesOrder{{parts[0], *parse_integer(parts[1]), *parse_integer(parts[2])},
                      static_cast<std::uint32_t>(*parse_integer(parts[3])),
                      join({parts.begin() + 4, parts.end()}, ",")};

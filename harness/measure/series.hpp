@@ -21,8 +21,7 @@ struct SeriesOrder {
 /// Whether this process runs one run of a series.
 bool in_series();
 
-/// The order handed down through the environment; empty in the process that runs the series. From
-/// then on this process ends with its parent.
+/// The order handed down through the environment; empty in the process that runs the series.
 std::optional<SeriesOrder> inherited_order();
 
 /// Runs this program once more with the same arguments under `order`; returns its exit code

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <functional>
 #include <utility>
 
 #include "harness/base/error.hpp"
@@ -13,6 +14,7 @@
 #include "harness/plan/division.hpp"
 #include "harness/plan/settings.hpp"
 #include "harness/result/setting.hpp"
+#include "harness/system/affinity.hpp"
 #include "harness/workload/ablation_rules.hpp"
 #include "harness/workload/model_task.hpp"
 
@@ -132,10 +134,45 @@ json effective_settings(const AblationPlan& plan) {
   return effective;
 }
 
+void refuse_target(const RunPlan& run) {
+  if (!run.scenario->info().to_target) return;
+  throw Error("ablation of '" + run.rules.workload + "'",
+              "tier '" + run.tier_name + "' trains to a target, step by step nothing can be told",
+              "rules with another default tier");
+}
+
+AblationPlan planned_lengths(const AblationRequest& request, const AblationRule& rule) {
+  AblationPlan plan;
+  plan.clusters = request.clusters.value_or(rule.clusters);
+  plan.steps_per_turn = rule.steps_per_turn;
+  if (request.rounds) {
+    in_range(fmt::format("--rounds {}", *request.rounds), *request.rounds, std::int64_t{1},
+             kMostRounds);
+  }
+  in_range(fmt::format("--clusters {}", plan.clusters), plan.clusters, std::int64_t{1},
+           kMostClusters);
+  return plan;
+}
+
 /// The fewest, but not below `least`, in which each of `sides` has each place equally often.
 std::int64_t whole_turns(std::int64_t least, std::size_t sides) {
   const auto n = static_cast<std::int64_t>(sides);
   return std::min(kMostRounds, (least + n - 1) / n * n);
+}
+
+/// What follows from the variants, which are chosen.
+void complete(AblationPlan& plan, const AblationRequest& request, const Rules& rules) {
+  const std::size_t sides = plan.variants.size() + plan.peers.size();
+  plan.rounds = request.rounds.value_or(whole_turns(ablation_of(rules).rounds, sides));
+  plan.requested = requested_settings(request, plan.variants.front().plan);
+  plan.effective = effective_settings(plan);
+  for (const Departure& departure : plan.variants.front().plan.departures) {
+    if (!set_by_variants(departure.path)) plan.departures.push_back(departure);
+  }
+  const json settings = {{"requested", plan.requested}, {"effective", plan.effective}};
+  const RunPlan& first = plan.variants.front().plan;
+  add_departures(plan.departures,
+                 tier_departures(rules, first.tier_name, first.scenario->info().name, settings));
 }
 
 /// Why int8 is not measured where nobody named it; empty where it is.
@@ -174,16 +211,8 @@ AblationPlan make_ablation_plan(const AblationRequest& request, const std::files
   const AblationRule& rule = ablation_of(rules);
   check_names(request.variants, rule);
 
-  AblationPlan plan;
-  plan.clusters = request.clusters.value_or(rule.clusters);
+  AblationPlan plan = planned_lengths(request, rule);
   plan.peers = peers_of(request.peers, rule);
-  plan.steps_per_turn = rule.steps_per_turn;
-  if (request.rounds) {
-    in_range(fmt::format("--rounds {}", *request.rounds), *request.rounds, std::int64_t{1},
-             kMostRounds);
-  }
-  in_range(fmt::format("--clusters {}", plan.clusters), plan.clusters, std::int64_t{1},
-           kMostClusters);
   RunRequest common = request.common;
   std::vector<std::string> measured;
   for (const VariantRule& variant : rule.variants) {
@@ -202,12 +231,7 @@ AblationPlan make_ablation_plan(const AblationRequest& request, const std::files
       continue;
     }
     RunPlan run = make_plan(request_of(common, variant.settings), home);
-    if (run.scenario->info().to_target) {
-      throw Error(
-          "ablation of '" + info.name + "'",
-          "tier '" + run.tier_name + "' trains to a target, step by step nothing can be told",
-          "rules with another default tier");
-    }
+    refuse_target(run);
     // Drawn once, where the rules leave it to chance.
     common["seed"] = run.context.seeds.run;
     plan.variants.push_back({variant.name, variant.summary,
@@ -225,16 +249,59 @@ AblationPlan make_ablation_plan(const AblationRequest& request, const std::files
                             plan.variants.size(), plan.peers.size(), kMostVariants),
                 "fewer peers, or fewer variants by --variants");
   }
-  plan.rounds = request.rounds.value_or(whole_turns(rule.rounds, sides));
-  plan.requested = requested_settings(request, plan.variants.front().plan);
-  plan.effective = effective_settings(plan);
-  for (const Departure& departure : plan.variants.front().plan.departures) {
-    if (!set_by_variants(departure.path)) plan.departures.push_back(departure);
+  complete(plan, request, rules);
+  return plan;
+}
+
+AblationPlan make_scale_plan(const ScaleRequest& request, const std::filesystem::path& home) {
+  const Rules rules = rules_for(request.common, home);
+  AblationRequest common{
+      .common = request.common, .rounds = request.rounds, .clusters = request.clusters};
+  AblationPlan plan = planned_lengths(common, ablation_of(rules));
+  const std::vector<std::int64_t>& ranks = request.ranks;
+  const bool rising =
+      std::adjacent_find(ranks.begin(), ranks.end(), std::greater_equal<>()) == ranks.end();
+  if (ranks.size() < 2 || ranks.size() > kMostVariants / 2 || !rising) {
+    throw Error("--ranks", fmt::format("2 to {} numbers that rise are needed", kMostVariants / 2),
+                "for example --ranks 1,2,4");
   }
-  const json settings = {{"requested", plan.requested}, {"effective", plan.effective}};
-  const RunPlan& first = plan.variants.front().plan;
-  add_departures(plan.departures,
-                 tier_departures(rules, first.tier_name, first.scenario->info().name, settings));
+  const std::int64_t most = ranks.back();
+  if (!common.common.settings.contains("threads")) {
+    const auto cpus = common.common.text("cpus");
+    const auto all = static_cast<std::int64_t>(cpus.empty() ? usable_cpus().physical_cores
+                                                            : parse_cpu_list(cpus).size());
+    common.common["threads"] = std::max<std::int64_t>(1, all / most);
+  }
+  const auto add = [&](const char* kind, std::int64_t count, std::int64_t batch,
+                       const std::string& builds_on) {
+    RunRequest asked = common.common;
+    asked["ranks"] = count;
+    asked["batch_size"] = batch;
+    RunPlan run = make_plan(asked, home);
+    refuse_target(run);
+    common.common["seed"] = run.context.seeds.run;
+    plan.variants.push_back({kind + std::to_string(count),
+                             fmt::format("{} of batch {}", format_count(count, "rank"), batch),
+                             builds_on, std::move(run), true});
+    return plan.variants.back().name;
+  };
+  const std::int64_t batch = make_plan(common.common, home).context.batch_size;
+  std::string before;
+  for (const std::int64_t count : ranks) before = add(kWeakWorld, count, batch, before);
+  before.clear();
+  for (const std::int64_t count : ranks) {
+    // The largest world is there already.
+    if (count == most) break;
+    if (batch * most % count != 0) {
+      throw Error("--ranks " + std::to_string(count),
+                  fmt::format("do not share the {} of {} ranks evenly",
+                              format_count(batch * most, "sample"), most),
+                  "numbers of ranks that divide it, or another --batch-size");
+    }
+    before = add(kStrongWorld, count, batch * most / count, before);
+  }
+  complete(plan, common, rules);
+  plan.effective["scaling"] = "ranks";
   return plan;
 }
 

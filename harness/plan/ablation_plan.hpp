@@ -31,11 +31,26 @@ struct AblationRequest {
   std::vector<std::string> peers{};     ///< NAME=CMD
 };
 
+/// Worlds in the place of the rules' variants: so many ranks each.
+struct ScaleRequest {
+  /// What is the same for all; `batch_size` is of each rank of the largest world, `threads` of each
+  /// rank.
+  RunRequest common{};
+  std::optional<std::int64_t> rounds{};
+  std::optional<std::int64_t> clusters{};
+  std::vector<std::int64_t> ranks{};  ///< rising
+};
+
+/// What worlds of growing batches are called, and those that share the largest world's batch.
+inline constexpr const char* kWeakWorld = "ranks-";
+inline constexpr const char* kStrongWorld = "strong-";
+
 struct VariantPlan {
   std::string name{};
   std::string summary{};
   std::string builds_on{};  ///< the nearest variant below it that is measured too; may be empty
   RunPlan plan{};
+  bool world = false;  ///< sets ranks, batch size and threads
 };
 
 struct AblationPlan {
@@ -63,5 +78,11 @@ std::string missing_part(const VariantSettings& settings, const WorkloadInfo& in
 /// variants get the same seeds. Unless asked for, the rounds are those of the rules or a few more,
 /// so that in each cluster every side has every place equally often.
 AblationPlan make_ablation_plan(const AblationRequest& request, const std::filesystem::path& home);
+
+/// One variant for each number of ranks with the batch of each rank the same (kWeakWorld), and one
+/// with the batch of all ranks the same, that of the largest world (kStrongWorld). Throws Error as
+/// make_ablation_plan() does, and for ranks that do not rise, do not share the batch, or do not fit
+/// on this machine.
+AblationPlan make_scale_plan(const ScaleRequest& request, const std::filesystem::path& home);
 
 }  // namespace harness

@@ -43,9 +43,10 @@ std::string samples_without_result(const fs::path& folder) {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {
     const fs::path& file = entry.path();
-    if (file.extension() != ".jsonl" || fs::exists(fs::path(file).replace_extension(".json"))) {
-      continue;
-    }
+    if (file.extension() != ".jsonl") continue;
+    // Those of a further rank lie beside the first one's: NAME.rank-1.jsonl.
+    const std::string stem = file.stem().string();
+    if (fs::exists(folder / (stem.substr(0, stem.rfind(".rank-")) + ".json"))) continue;
     if (begins_samples(first_line(file))) names.push_back(printable(file.filename().string()));
   }
   if (names.empty()) return "";

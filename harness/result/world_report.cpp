@@ -49,12 +49,17 @@ std::optional<double> RankReport::hidden() const {
 }
 
 const RankReport* slowest_rank(const WorldReport& world) {
-  const auto slowest = std::max_element(
-      world.members.begin(), world.members.end(), [](const RankReport& a, const RankReport& b) {
-        return a.own_seconds.value_or(0) < b.own_seconds.value_or(0);
-      });
-  const bool any = world.members.size() > 1 && slowest->own_seconds;
-  return any ? &*slowest : nullptr;
+  // Less than this is chance.
+  constexpr double kNoticed = 1.02;
+  const RankReport* slowest = nullptr;
+  const RankReport* fastest = nullptr;
+  for (const RankReport& rank : world.members) {
+    if (!rank.own_seconds) continue;
+    if (slowest == nullptr || *rank.own_seconds > *slowest->own_seconds) slowest = &rank;
+    if (fastest == nullptr || *rank.own_seconds < *fastest->own_seconds) fastest = &rank;
+  }
+  const bool told = slowest != nullptr && *slowest->own_seconds > kNoticed * *fastest->own_seconds;
+  return told ? slowest : nullptr;
 }
 
 json world_json(const WorldReport& world) {

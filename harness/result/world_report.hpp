@@ -34,7 +34,7 @@ struct WorldReport {
 };
 
 /// The rank that itself took longest for a step, for which the others waited. Null where none has
-/// numbers, or there is one alone.
+/// numbers, or all took about as long.
 const RankReport* slowest_rank(const WorldReport& world);
 
 nlohmann::json world_json(const WorldReport& world);

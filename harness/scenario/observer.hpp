@@ -20,6 +20,7 @@ struct StepRecord {
   bool warmup = false;
   bool recorded = false;  ///< looked into by a StepRecorder, so slower than it would be
   double seconds = 0;
+  double own_seconds = 0;  ///< of this rank, where several share the step; else the same
   std::map<std::string, double> phases{};  ///< phase name -> seconds
   std::map<std::string, double>
       stages{};  ///< parts of kernels' work -> seconds, may overlap phases

@@ -30,11 +30,13 @@ void StepTimer::add(const char* stage, double seconds) {
 
 StepRecord StepTimer::time_step(Steps& steps, double start, bool rest) {
   StepRecord step;
+  // What one rank does alone between steps is no part of the others' next one.
+  if (ranks_ != nullptr) any_of(*ranks_, false);
   const double before = clock_();
   StepStats stats = steps.step();
   if (rest) steps.rest();
   const double after = clock_();
-  step.seconds = after - before;
+  step.seconds = step.own_seconds = after - before;
   step.elapsed = after - start;
   if (ranks_ != nullptr) {
     // The same numbers on all, so that all decide alike what follows from them.

@@ -49,18 +49,19 @@ json only_result(const fs::path& out) {
   return results.front();
 }
 
-/// No process of the run is left, nor is the folder in which its ranks met.
-void check_all_gone(const fs::path& out) {
-  for (const auto& entry : fs::directory_iterator(out)) {
-    CHECK(entry.path().extension() != ".ranks");
-  }
+/// How many processes are told in their environment to write there.
+int processes_of(const fs::path& out) {
+  int count = 0;
   for (const auto& entry : fs::directory_iterator("/proc")) {
     std::ifstream file(entry.path() / "environ");
     std::stringstream environment;
     environment << file.rdbuf();
-    CHECK(environment.str().find(out.string() + "/") == std::string::npos);
+    count += environment.str().find("\"out\":\"" + out.string()) == std::string::npos ? 0 : 1;
   }
+  return count;
 }
+
+void check_all_gone(const fs::path& out) { CHECK(processes_of(out) == 0); }
 
 }  // namespace
 
@@ -78,7 +79,13 @@ TEST_CASE("a run in two ranks is one result", "[ranks]") {
   CHECK(result["world"]["members"][0]["cpus"] != result["world"]["members"][1]["cpus"]);
   CHECK(files_ending(out.path(), ".jsonl").size() == 2);  // each rank writes its samples
   check_all_gone(out.path());
-  CHECK(run_harness({"validate", out.path().string()}).code == 0);
+  const Outcome valid = run_harness({"validate", out.path().string()});
+  CHECK(valid.code == 0);
+  CHECK(valid.err.empty());  // samples of further ranks are none without a result
+  CHECK(lines_of(files_ending(out.path(), ".jsonl").at(0)).at(0)["run"] ==
+        result["identity"]["uuid"]);
+  CHECK(lines_of(files_ending(out.path(), ".jsonl").at(1)).at(0)["run"] ==
+        result["identity"]["uuid"]);
   const TemporaryFolder alone;
   const Outcome one = run_harness({"run", "--workload", "null", "--steps", "20", "--batch-size",
                                    "6", "--out", alone.path().string()});
@@ -125,6 +132,31 @@ TEST_CASE("a rank that is killed ends the run with what was measured", "[ranks]"
   CHECK_THAT(lost["missing"]["own_seconds"].get<std::string>(), Catch::Contains("signal 9"));
   check_all_gone(out.path());
   CHECK(run_harness({"validate", out.path().string()}).code == 3);
+}
+
+TEST_CASE("ranks end with the process that runs them", "[ranks]") {
+  const TemporaryFolder out;
+  Process process(slow_ranks(out.path()));
+  const bool early = GENERATE(true, false);
+  if (early) {
+    wait_until([&] { return rank_process(process.id(), 0) != 0; });
+  } else {
+    wait_for_first_step(out.path());
+  }
+  process.signal(SIGKILL);
+  process.wait();
+  wait_until([&] { return processes_of(out.path()) == 0; });
+}
+
+TEST_CASE("a full disk ends a run in ranks in one line", "[ranks]") {
+  const TemporaryFolder out;
+  const Outcome outcome = run_on_full_disk(
+      in_ranks(out / "run", {"--steps", "1000", "--set", "step-ms=0"}), out.path());
+  CAPTURE(outcome.out, outcome.err);
+  CHECK(outcome.code != 0);
+  CHECK_THAT(outcome.err, Catch::Contains("cannot append"));
+  CHECK_THAT(outcome.out, Catch::Contains("ranks"));  // its summary is all that can be had
+  check_all_gone(out.path());
 }
 
 TEST_CASE("a rank that stands still counts as lost", "[ranks][long]") {
@@ -179,7 +211,7 @@ TEST_CASE("a failing rank is named by what it failed of", "[ranks]") {
 TEST_CASE("worlds that cannot be are refused before anything starts", "[ranks]") {
   const TemporaryFolder out;
   const auto refused = [&](const std::vector<std::string>& more) {
-    const ErrorParts parts = refusal_in(run_harness(in_ranks(out / "run", more)));
+    ErrorParts parts = refusal_in(run_harness(in_ranks(out / "run", more)));
     CHECK_FALSE(fs::exists(out / "run"));
     return parts;
   };
@@ -205,6 +237,33 @@ TEST_CASE("ranks are one side in lockstep", "[ranks][lockstep]") {
   CAPTURE(outcome.out, outcome.err);
   REQUIRE(outcome.code == 0);
   CHECK(json::parse(outcome.out).is_object());
+}
+
+TEST_CASE("how a step scales is measured in one campaign", "[ranks][scaling][long]") {
+  const TemporaryFolder out;
+  const std::vector<std::string> scale = {
+      "scale",  "--workload", "null", "--set",           "step-ms=5", "--clusters",
+      "1",      "--rounds",   "3",    "--oversubscribe", "--out",     (out / "s.json").string(),
+      "--ranks"};
+  const auto with = [&](const char* ranks) {
+    std::vector<std::string> arguments = scale;
+    arguments.emplace_back(ranks);
+    return run_harness(arguments);
+  };
+  for (const char* ranks : {"1", "2,1", "1,1", "0,2", "1,x", "", "2,3"}) {
+    INFO(ranks);
+    CHECK(refusal_in(with(ranks)).about.find("--ranks") == 0);
+  }
+  const Outcome outcome = with("1,2");
+  CAPTURE(outcome.out, outcome.err);
+  REQUIRE(outcome.code == 0);
+  CHECK_THAT(outcome.out, Catch::Contains("efficiency"));
+  CHECK(run_harness({"validate", (out / "s.json").string()}).code == 0);
+  const json file = json::parse(read_file(out / "s.json", 64 << 20));
+  REQUIRE(file["variants"].size() == 3);
+  CHECK(file["variants"][1]["name"] == "ranks-2");
+  CHECK(file["variants"][2]["settings"]["batch_size"] == "2");
+  CHECK(file["variants"][1]["quality_passed"] == true);
 }
 
 TEST_CASE("more ranks than CPUs run where that is asked for", "[ranks]") {

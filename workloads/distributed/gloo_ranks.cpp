@@ -43,17 +43,40 @@ class GlooSum : public PendingSum {
       ended->store(stopwatch->now());
     });
   }
+  ~GlooSum() override {
+    // Nobody may go, the stopwatch least of all, while it is under way.
+    if (waited_) return;
+    try {
+      wait();
+    } catch (const LostRank&) {
+      // Whoever asked for it hears of it elsewhere.
+    }
+  }
   void wait() override {
-    with_others([&] { return work_->wait(); });
-    // The note of its end comes behind it, by microseconds, from another thread.
-    while (timed_ && ended_->load() == 0) std::this_thread::yield();
+    waited_ = true;
+    try {
+      with_others([&] { return work_->wait(); });
+    } catch (const LostRank&) {
+      settle();
+      throw;
+    }
+    settle();
   }
   double began() const override { return began_; }
   double ended() const override { return ended_->load(); }
 
  private:
+  /// The note of its end comes behind it, by microseconds, from another thread.
+  void settle() const {
+    for (int i = 0; timed_ && ended_->load() == 0 && i < kMostYields; ++i) {
+      std::this_thread::yield();
+    }
+  }
+
+  static constexpr int kMostYields = 1'000'000;
   c10::intrusive_ptr<c10d::Work> work_;
   bool timed_;
+  bool waited_ = false;
   double began_ = 0;
   std::shared_ptr<std::atomic<double>> ended_ = std::make_shared<std::atomic<double>>(0);
 };

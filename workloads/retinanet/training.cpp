@@ -223,9 +223,12 @@ StepStats RetinaNetTraining::step() {
     total.backward();
     outputs.reset();
   }
+  std::vector<double> values = {total.item<double>(), losses->classification.item<double>(),
+                                losses->box.item<double>()};
   if (gradients_) {
     const Phase phase = context().phase("communication");
     gradients_->finish();
+    values = mean_over(*context().ranks, values);
   }
   {
     const Phase phase = context().phase("optimizer");
@@ -233,9 +236,6 @@ StepStats RetinaNetTraining::step() {
     kernels::clear_gradients(adam_);
   }
   ++iteration_;
-  std::vector<double> values = {total.item<double>(), losses->classification.item<double>(),
-                                losses->box.item<double>()};
-  if (context().ranks != nullptr) values = mean_over(*context().ranks, values);
   return {context().global_batch_size(),
           {{"total", values[0]}, {"classification", values[1]}, {"box", values[2]}}};
 }

@@ -42,7 +42,7 @@ class RetinaNetTraining : public TorchWorkload, public Trains, public Verifiable
   Description describe(const WorkloadContext& context) const override;
   DataReport open_data(const WorkloadContext& context) override;
   void begin_steps() override;
-  void rest() override { batches_->rest(context().interrupted); }
+  void rest() override { batches_->rest(while_waiting()); }
   std::int64_t steps_per_epoch() const override;
   StepStats step() override;
   Quality evaluate() override;

@@ -200,6 +200,10 @@ void summarise(Ablation& ablation, const std::vector<std::string>& builds_on) {
   }
 }
 
+Speedup speedup_between(const Ablation& ablation, const Variant& base, const Variant& variant) {
+  return speedup(ablation.variants.front(), base, variant);
+}
+
 std::optional<double> joint_confidence(const Ablation& ablation) {
   double misses = 0;
   bool any = false;

@@ -96,6 +96,9 @@ std::vector<std::vector<std::size_t>> groups_of(const Ablation& ablation);
 /// was. `builds_on` names for each variant the one before it on its ladder, empty for none.
 void summarise(Ablation& ablation, const std::vector<std::string>& builds_on);
 
+/// How many times faster `variant` is than `base`, both of the ablation, as summarise() has it.
+Speedup speedup_between(const Ablation& ablation, const Variant& base, const Variant& variant);
+
 /// Each interval holds for itself alone. All those of Variant::to_first hold together with at least
 /// this probability, whatever hangs together with what (Bonferroni). Empty without intervals.
 std::optional<double> joint_confidence(const Ablation& ablation);

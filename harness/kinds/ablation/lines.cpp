@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "harness/base/text.hpp"
+#include "harness/kinds/ablation/scaling.hpp"
 
 namespace harness {
 namespace {
@@ -46,7 +47,8 @@ bool is_doubtful(const Variant& variant) { return variant.peer && !variant.peer-
 ReportLine line_of_ablation(const Ablation& ablation, const ReportFile& file) {
   ReportLine line = common_line(ablation, file);
   const std::vector<Variant>& variants = ablation.variants;
-  line.stack = "ablation, " + format_count(std::ssize(variants), "variant");
+  line.stack = is_scaling(ablation) ? "scaling, " + format_count(std::ssize(variants), "world")
+                                    : "ablation, " + format_count(std::ssize(variants), "variant");
   const Variant* best = nullptr;
   std::size_t judged = 0;
   std::size_t missed = 0;
@@ -60,7 +62,16 @@ ReportLine line_of_ablation(const Ablation& ablation, const ReportFile& file) {
     ++judged;
     missed += *variant.quality->passed ? 0 : 1;
   }
-  if (best != nullptr) {
+  const std::vector<ScaleRow> rows =
+      is_scaling(ablation) ? scale_rows(ablation) : std::vector<ScaleRow>();
+  if (!rows.empty()) {
+    // The largest world is the last one of both kinds.
+    const ScaleRow& largest = rows.back();
+    const auto& value = largest.efficiency.value;
+    line.headline = {printable(largest.variant, 30),
+                     value ? fmt::format("{:.0f} % efficient", 100 * value->center) : "-",
+                     value ? std::optional(value->center) : std::nullopt};
+  } else if (best != nullptr) {
     const Interval& ratio = *best->to_first.value;
     line.headline = {printable(best->name, 30), ratio_text(ratio) + " x first", ratio.center};
   }

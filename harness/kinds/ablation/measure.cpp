@@ -70,7 +70,7 @@ std::vector<double> memory_needs(const AblationPlan& plan) {
   std::vector<double> needs;
   for (const VariantPlan& variant : plan.variants) {
     const std::unique_ptr<Workload> workload = variant.plan.workload->create();
-    needs.push_back(workload->describe(variant.plan.context).peak_bytes);
+    needs.push_back(workload->describe(variant.plan.context).peak_bytes * variant.plan.ranks);
   }
   needs.resize(needs.size() + plan.peers.size(), *std::max_element(needs.begin(), needs.end()));
   return needs;
@@ -127,6 +127,11 @@ Variant planned_variant(const VariantPlan& plan) {
   variant.name = plan.name;
   variant.summary = plan.summary;
   variant.settings = variant_settings_of(plan.plan);
+  if (plan.world) {
+    for (const char* name : {"ranks", "batch_size", "threads"}) {
+      variant.settings.chosen[name] = plan.plan.effective.at(name).dump();
+    }
+  }
   return variant;
 }
 

@@ -11,6 +11,7 @@
 #include "harness/base/named.hpp"
 #include "harness/base/text.hpp"
 #include "harness/kinds/ablation/lines.hpp"
+#include "harness/kinds/ablation/scaling.hpp"
 #include "harness/report/page/html_facts.hpp"
 #include "harness/report/report_lines.hpp"
 #include "harness/stats/stats.hpp"
@@ -229,10 +230,36 @@ std::optional<PagePlot> phases(const Ablation& ablation) {
   return plot;
 }
 
+PagePlot efficiency(const Ablation& ablation) {
+  PagePlot plot{.title = "Efficiency by the number of ranks, with 95 % intervals"};
+  plot.x.label = "ranks";
+  plot.y = {"efficiency", false, {}, true};
+  plot.marks.push_back({1, "perfect", true});
+  for (const bool strong : {false, true}) {
+    PlotSeries series{strong ? "strong: all share one batch" : "weak: each has its own batch",
+                      PlotStyle::kLine,
+                      strong ? std::size_t{1} : std::size_t{0},
+                      {}};
+    for (const ScaleRow& row : scale_rows(ablation)) {
+      if (row.strong != strong || !row.efficiency.value) continue;
+      const Interval& value = *row.efficiency.value;
+      PlotPoint point{static_cast<double>(row.ranks), plotted(value.center)};
+      set_bounds(point, value);
+      series.points.push_back(point);
+    }
+    if (!series.points.empty()) plot.series.push_back(std::move(series));
+  }
+  plot.description =
+      "Samples a second of each rank, as a share of those in the smallest world. The table lists "
+      "them.";
+  return plot;
+}
+
 }  // namespace
 
 std::vector<PagePlot> ablation_plots(const Ablation& ablation) {
   std::vector<PagePlot> plots = {waterfall(ablation), ratios(ablation.variants)};
+  if (is_scaling(ablation)) plots.insert(plots.begin(), efficiency(ablation));
   if (const auto plot = phases(ablation)) plots.push_back(*plot);
   plots.push_back(turns(ablation));
   return plots;

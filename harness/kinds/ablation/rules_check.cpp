@@ -6,6 +6,7 @@
 
 #include "harness/base/named.hpp"
 #include "harness/base/text.hpp"
+#include "harness/kinds/ablation/scaling.hpp"
 #include "harness/workload/ablation_rules.hpp"
 
 namespace harness {
@@ -99,7 +100,11 @@ std::vector<Violation> check_rules(const Rules& rules, const Ablation& ablation,
                                    const json& document) {
   std::vector<Violation> violations;
   if (rules.ablation) {
-    check_variants(*rules.ablation, ablation, violations);
+    if (is_scaling(ablation)) {
+      violations = check_worlds(ablation);
+    } else {
+      check_variants(*rules.ablation, ablation, violations);
+    }
     check_warmup(rules, ablation, violations);
   } else {
     violations.push_back({"ablation", "/workload/rules_file", "a section 'ablation'", "none", ""});

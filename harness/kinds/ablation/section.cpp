@@ -7,6 +7,7 @@
 #include "harness/base/text.hpp"
 #include "harness/kinds/ablation/lines.hpp"
 #include "harness/kinds/ablation/plots.hpp"
+#include "harness/kinds/ablation/scaling.hpp"
 #include "harness/report/page/html_facts.hpp"
 #include "harness/report/report_lines.hpp"
 
@@ -62,6 +63,25 @@ PageTable variants_table(const std::vector<Variant>& variants) {
   return table;
 }
 
+PageTable scaling_table(const Ablation& ablation) {
+  PageTable table{.caption = "Samples a second of each rank, as a share of the smallest world's"};
+  table.columns = {{"scaling"},
+                   {"ranks", true},
+                   {"batch each", true},
+                   {"samples a step", true},
+                   {"efficiency", true}};
+  for (const ScaleRow& row : scale_rows(ablation)) {
+    const auto& value = row.efficiency.value;
+    table.rows.push_back(
+        {{row.strong ? "strong" : "weak"},
+         {std::to_string(row.ranks), static_cast<double>(row.ranks)},
+         {std::to_string(row.batch), static_cast<double>(row.batch)},
+         {std::to_string(row.ranks * row.batch), static_cast<double>(row.ranks * row.batch)},
+         value ? PageCell{ratio_text(*value), value->center} : PageCell{"-"}});
+  }
+  return table;
+}
+
 PageTable phases_table(const std::vector<Variant>& variants) {
   PageTable table{.caption = "Phases of the step"};
   table.columns = {{"variant"}, {"phase"}, {"median", true}, {"x reference", true}};
@@ -103,6 +123,7 @@ PageSection ablation_section(const ReportItem& item, const std::string& id) {
   if (!variants.empty()) {
     section.plots = ablation_plots(ablation);
   }
+  if (is_scaling(ablation)) section.tables.push_back(scaling_table(ablation));
   section.tables.push_back(variants_table(variants));
   PageTable table = phases_table(variants);
   if (!table.rows.empty()) section.tables.push_back(std::move(table));

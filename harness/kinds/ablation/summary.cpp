@@ -11,6 +11,7 @@
 #include "harness/base/named.hpp"
 #include "harness/base/text.hpp"
 #include "harness/kinds/ablation/lines.hpp"
+#include "harness/kinds/ablation/scaling.hpp"
 #include "harness/report/common_text.hpp"
 
 namespace harness {
@@ -130,6 +131,31 @@ void add_phases(std::string& text, const std::vector<Variant>& variants) {
   }
 }
 
+void add_scaling(std::string& text, const Ablation& ablation) {
+  if (!is_scaling(ablation)) return;
+  constexpr const char* kRow = "{:<8} {:>6} {:>11} {:>15}   {}\n";
+  text +=
+      "\n" + fmt::format(kRow, "scaling", "ranks", "batch each", "samples a step", "efficiency");
+  for (const ScaleRow& row : scale_rows(ablation)) {
+    const std::optional<Interval>& value = row.efficiency.value;
+    std::string shown = "-";
+    if (value) {
+      shown = fmt::format("{:.0f} %", 100 * value->center);
+      if (value->low && value->high) {
+        shown += fmt::format(" [{:.0f}, {:.0f}]", 100 * *value->low, 100 * *value->high);
+      }
+    }
+    text += fmt::format(kRow, row.strong ? "strong" : "weak", row.ranks, row.batch,
+                        row.ranks * row.batch, shown);
+  }
+  text +=
+      wrap(
+          "efficiency: samples a second of each rank, as a share of those in the smallest world; "
+          "weak: each rank has a batch of its own, strong: all share one",
+          kColumns, 2) +
+      "\n";
+}
+
 void add_notes(std::string& text, const Ablation& ablation) {
   const auto add = [&](const std::string& line) { text += wrap(line, kColumns, 2) + "\n"; };
   for (const std::string& line : doubt_lines(ablation)) add(line);
@@ -192,15 +218,18 @@ std::string render_summary(const Ablation& ablation) {
   const std::string warmup = in_clusters ? count_of(settings, "warmup_steps", "step")
                                          : count_of(settings, "warmup_rounds", "round");
   std::string text = fmt::format(
-      "{} {} · ablation of {} · {}{} · division {}\n", printable(ablation.rules.workload, 40),
+      "{} {} · {} · {}{} · division {}\n", printable(ablation.rules.workload, 40),
       printable(ablation.rules.version, 16),
-      format_count(static_cast<long long>(ablation.variants.size()), "variant"), clusters,
-      count_of(settings, "rounds", "round"), printable(ablation.rules.division, 16));
+      is_scaling(ablation)
+          ? "scaling over " + format_count(std::ssize(ablation.variants), "world")
+          : "ablation of " + format_count(std::ssize(ablation.variants), "variant"),
+      clusters, count_of(settings, "rounds", "round"), printable(ablation.rules.division, 16));
   text += fmt::format("batch {} · threads {} · seed {} · warm-up of {}\n",
                       setting_text(settings, "batch_size"), setting_text(settings, "threads"),
                       ablation.seeds.run, warmup);
   text += data_text(ablation.dataset);
   add_variants(text, ablation.variants);
+  add_scaling(text, ablation);
   add_notes(text, ablation);
   add_phases(text, ablation.variants);
   return text + closing_text(ablation);

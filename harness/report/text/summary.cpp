@@ -164,17 +164,19 @@ void add_machine(std::string& text, const Result& result) {
 
 /// What the ranks waited for each other, and which one they waited for.
 void add_world(std::string& text, const Result& result) {
-  if (!result.world) return;
+  if (!result.world || result.world->members.empty()) return;
   const WorldReport& world = *result.world;
   std::string row =
       fmt::format("{} samples a step, by {}", world.global_batch_size, printable(world.engine, 60));
-  if (const RankReport* slowest = slowest_rank(world)) {
-    row += fmt::format("; the slowest, rank {}, works {} a step", slowest->rank,
-                       format_quantity(*slowest->own_seconds, "s"));
-    if (slowest->wait_seconds) {
-      row += " and waits " + format_quantity(*slowest->wait_seconds, "s");
-    }
-    if (const auto hidden = slowest->hidden()) {
+  const RankReport* slowest = slowest_rank(world);
+  const RankReport& shown = slowest == nullptr ? world.members.front() : *slowest;
+  if (shown.own_seconds) {
+    row +=
+        fmt::format("; {} works {} a step",
+                    slowest == nullptr ? "each" : fmt::format("the slowest, rank {},", shown.rank),
+                    format_quantity(*shown.own_seconds, "s"));
+    if (shown.wait_seconds) row += " and waits " + format_quantity(*shown.wait_seconds, "s");
+    if (const auto hidden = shown.hidden()) {
       row += fmt::format(", {:.0f} % of the gradients' way being hidden", 100 * *hidden);
     }
   }
