@@ -27,7 +27,7 @@ RankOfRun::RankOfRun(RunPlan& plan, const MeasureTask& task) : plan_(plan) {
   ranks_ = rank_engine()(*task.rank);
   plan.context.ranks = ranks_.get();
   const char* alike = "all ranks need the same program, rules and options";
-  expect_same(*ranks_, "a program", version_line(), alike);
+  expect_same(*ranks_, "binaries", version_line(), alike);
   expect_same(*ranks_, "rules", plan.rules.sha256, alike);
   expect_same(*ranks_, "settings",
               json{plan.effective, plan.context.kernels, plan.context.seeds.run}.dump(), alike);
