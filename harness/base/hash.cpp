@@ -1,6 +1,8 @@
 #include "harness/base/hash.hpp"
 
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/rand.h>
 
 #include <array>
 
@@ -8,6 +10,19 @@
 #include "harness/base/regular_file.hpp"
 
 namespace harness {
+namespace {
+
+std::string hex_of(const unsigned char* bytes, std::size_t size) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (std::size_t i = 0; i < size; ++i) {
+    text += kDigits[bytes[i] >> 4];
+    text += kDigits[bytes[i] & 15];
+  }
+  return text;
+}
+
+}  // namespace
 
 struct Sha256::State {
   EVP_MD_CTX* context = EVP_MD_CTX_new();
@@ -17,13 +32,7 @@ struct Sha256::State {
     std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
     unsigned int size = 0;
     EVP_DigestFinal_ex(context, digest.data(), &size);
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    std::string text;
-    for (unsigned int i = 0; i < size; ++i) {
-      text += kDigits[digest[i] >> 4];
-      text += kDigits[digest[i] & 15];
-    }
-    return text;
+    return hex_of(digest.data(), size);
   }
 };
 
@@ -51,6 +60,24 @@ std::string sha256_hex(std::string_view content) {
   Sha256 hash;
   hash.update(content.data(), content.size());
   return hash.hex();
+}
+
+std::string hmac_sha256_hex(std::string_view key, std::string_view content) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int size = 0;
+  const auto* bytes = reinterpret_cast<const unsigned char*>(content.data());
+  if (HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), bytes, content.size(),
+           digest.data(), &size) == nullptr) {
+    throw Error("HMAC-SHA256", "the crypto library refuses it");
+  }
+  return hex_of(digest.data(), size);
+}
+
+std::string random_hex(int bytes) {
+  std::string drawn(static_cast<std::size_t>(bytes), '\0');
+  auto* data = reinterpret_cast<unsigned char*>(drawn.data());
+  if (RAND_bytes(data, bytes) != 1) throw Error("random bytes", "the crypto library has none");
+  return hex_of(data, drawn.size());
 }
 
 std::string sha256_of_file(const std::filesystem::path& path) {

@@ -27,6 +27,10 @@ class Sha256 {
 };
 
 std::string sha256_hex(std::string_view content);
+/// HMAC-SHA256 (RFC 2104): who knows `key` can make it, and check it.
+std::string hmac_sha256_hex(std::string_view key, std::string_view content);
+/// So many random bytes, as hex, that nobody can guess.
+std::string random_hex(int bytes);
 /// Streams the file; throws Error when it cannot be read or is no regular file.
 std::string sha256_of_file(const std::filesystem::path& path);
 

@@ -1,6 +1,7 @@
 #include "harness/cli/run_options.hpp"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <type_traits>
 
@@ -25,6 +26,15 @@ Options run_options() {
       .add("out", "folder for results and samples; default: a new one under runs/", "DIR")
       .add("resume", "go on with the series that was stopped or killed in this folder", "DIR")
       .add("from", "repeat the run of this result: its settings and seeds", "RESULT")
+      .add(
+          "rendezvous",
+          "where ranks that are started one by one meet: address and port of the machine of rank 0",
+          "HOST:PORT")
+      .add_integer("rank", "which of them this is; default: as mpirun, srun or torchrun say", 0,
+                   kMostRanks - 1)
+      .add_integer("world", "how many there are; default: as they say", 1, kMostRanks)
+      .add_number("rendezvous-timeout", "for all ranks to come; default: 300", "S", 1,
+                  kMostWaitSeconds)
       .add("lockstep", "step in turn with other processes, when told on standard input")
       .add("strict", "exit 3 when the machine's state makes the result doubtful");
   add_formats(options,
@@ -106,7 +116,31 @@ void for_settings(const std::vector<Wanted>& wanted, const Use& use) {
   }
 }
 
+constexpr std::array kPlaceOptions = {"--rendezvous", "--rank", "--world", "--rendezvous-timeout"};
+
+AskedPlace asked_place(const Options& options) {
+  AskedPlace asked;
+  asked.rendezvous = options.text("rendezvous");
+  if (const auto rank = options.integer("rank")) asked.rank = static_cast<int>(*rank);
+  if (const auto world = options.integer("world")) asked.world = static_cast<int>(*world);
+  asked.timeout_seconds = options.number("rendezvous-timeout");
+  return asked;
+}
+
 }  // namespace
+
+Arguments without_place(const Arguments& arguments) {
+  Arguments rest;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string name = arguments[i].substr(0, arguments[i].find('='));
+    if (std::find(kPlaceOptions.begin(), kPlaceOptions.end(), name) == kPlaceOptions.end()) {
+      rest.push_back(arguments[i]);
+    } else if (name == arguments[i]) {
+      ++i;  // its value
+    }
+  }
+  return rest;
+}
 
 void add_settings(Options& options, const std::vector<SettingScope>& scopes) {
   for_settings(scopes, [&](const Setting& setting) { add(options, setting); });
@@ -135,8 +169,9 @@ std::optional<RunInvocation> parse_run_options(const Arguments& arguments) {
   if (!options.parse(arguments)) return std::nullopt;
   RunInvocation invocation;
   RunRequest& request = invocation.request;
+  invocation.place = asked_place(options);
   if (const auto resume = options.text("resume")) {
-    if (arguments.size() > 2) {
+    if (without_place(arguments).size() > 2) {
       throw Error("--resume " + printable(*resume), "takes no other options",
                   "the series goes on with those it was begun with");
     }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/cli/options.hpp"
+#include "harness/measure/ranks/world_place.hpp"
 #include "harness/plan/plan.hpp"
 #include "harness/result/setting.hpp"
 
@@ -20,6 +21,7 @@ struct RunInvocation {
   bool strict = false;
   bool lockstep = false;  ///< steps when told on standard input
   OutputFormat format = OutputFormat::kText;
+  AskedPlace place{};        ///< which rank this is of those that are started one by one
   double pause_seconds = 0;  ///< to cool down between the runs of a series
   std::vector<std::string> command_line{};
 };
@@ -38,6 +40,9 @@ void require_workload(const Options& options, const RunRequest& request);
 
 /// Longer pauses between runs are mistakes.
 inline constexpr double kMostPauseSeconds = 86'400;
+
+/// `arguments` but for those that say which rank a process is: what is alike for all ranks.
+Arguments without_place(const Arguments& arguments);
 
 /// Returns nothing after `--help`. Throws Error.
 std::optional<RunInvocation> parse_run_options(const Arguments& arguments);

@@ -14,16 +14,18 @@
 #include "harness/lockstep/resident.hpp"
 #include "harness/measure/identity.hpp"
 #include "harness/measure/own_process.hpp"
-#include "harness/measure/rank_order.hpp"
+#include "harness/measure/ranks/follower.hpp"
+#include "harness/measure/ranks/order.hpp"
+#include "harness/measure/ranks/shared_orders.hpp"
 #include "harness/measure/resume.hpp"
 #include "harness/measure/run_series.hpp"
 #include "harness/measure/series.hpp"
 #include "harness/measure/series_state.hpp"
 #include "harness/measure/set_up_search.hpp"
-#include "harness/measure/shared_orders.hpp"
 #include "harness/plan/plan.hpp"
 #include "harness/report/text/series_summary.hpp"
 #include "harness/result/result_folder.hpp"
+#include "harness/system/affinity.hpp"
 #include "harness/system/interrupt.hpp"
 #include "harness/system/memory_limit.hpp"
 
@@ -36,6 +38,7 @@ ExitCode measure_alone(const RunInvocation& invocation, RunPlan& plan,
                        const SeriesPosition& position, const fs::path& out) {
   const OutputFolder folder(out);  // goes again where trials of a set-up are all there was
   MeasureTask task{position, out, "", invocation.command_line, {}, {}, inherited_campaign()};
+  task.place = world_place(invocation.place);
   task.set_up = choose_set_up(plan, out, position.series_id, task.campaign);
   return run_once(plan, std::move(task), [&](const Result& result, const fs::path& file) {
     return deliver(result, file.string() + ".json", file.string() + ".jsonl", invocation.strict,
@@ -71,11 +74,14 @@ ExitCode measure_as_rank(const RunInvocation& invocation, const RankOrder& order
   return run_rank([&] {
     RunRequest request = invocation.request;
     request.drawn_seed = order.seed;
+    request["ranks"] = order.place.world;
+    request.rank_share =
+        RankShare{order.site.ranks_here, order.threads, static_cast<int>(std::ssize(order.cpus))};
     RunPlan plan = make_plan(request, home_folder());
     plan.cpus = order.cpus;
     MeasureTask task{order.position,      order.out, order.stem, invocation.command_line, {}, {},
                      inherited_campaign()};
-    task.rank = order.place;
+    task.rank = engine_place(order);
     task.identity = make_identity(order.position, invocation.command_line);
     task.identity->uuid = order.uuid;
     task.identity->started_at = order.started_at;
@@ -90,6 +96,42 @@ ExitCode measure_as_rank(const RunInvocation& invocation, const RankOrder& order
     if (order.place.rank > 0) return led_by(nullptr);
     return as_resident(plan, [&](Resident& resident) { return led_by(&resident); });
   });
+}
+
+/// One of the ranks that are started one by one, behind rank 0.
+ExitCode follow(const RunInvocation& invocation, const WorldPlace& place) {
+  FollowTask task;
+  task.out = invocation.out;
+  if (invocation.resume.empty()) {
+    const RunPlan plan = make_plan(invocation.request, home_folder());  // what is wrong is said now
+    task.cpus = plan.cpus;
+    task.arguments = {invocation.command_line.begin() + 2, invocation.command_line.end()};
+  }
+  return follow_ranks(place, task);
+}
+
+/// What the process that leads ranks has of this machine for its own one, before others have come.
+RankShare share_of_leader() {
+  const UsableCpus usable = usable_cpus();
+  return {1, std::min(usable.physical_cores, usable.count), usable.count};
+}
+
+/// The request and the environment of a process that is one of ranks started one by one.
+void take_place(RunInvocation& invocation, const WorldPlace& place) {
+  if (invocation.lockstep) {
+    throw Error("--lockstep", "is for ranks that one command starts", "--ranks N");
+  }
+  hand_down(place);
+  if (!invocation.resume.empty()) return;
+  RunRequest& request = invocation.request;
+  const nlohmann::json ranks = request.settings.value("ranks", nlohmann::json());
+  if (!ranks.is_null() && ranks != place.world) {
+    throw Error(fmt::format("--ranks {}", ranks.dump()),
+                fmt::format("this is rank {} of a world of {}", place.rank, place.world),
+                "leave --ranks out: each rank is a process of its own already");
+  }
+  request["ranks"] = place.world;
+  request.rank_share = share_of_leader();
 }
 
 /// As a side of a campaign that another process leads.
@@ -170,6 +212,7 @@ ExitCode resume(const fs::path& folder) {
   if (!invocation)
     throw Error("--resume " + printable(out.string()), "the series has no arguments");
   invocation->request.drawn_seed = state.seed();
+  if (const auto place = world_place({})) take_place(*invocation, *place);
   RunPlan plan = make_plan(invocation->request, home_folder());
   return run_all(*invocation, plan, state, out);
 }
@@ -194,6 +237,9 @@ ExitCode run_command(const Arguments& arguments) {
   std::optional<RunInvocation> invocation = parse_run_options(arguments);
   if (!invocation) return ExitCode::kOk;
   if (rank) return measure_as_rank(*invocation, *rank);
+  const std::optional<WorldPlace> place = world_place(invocation->place);
+  if (place) take_place(*invocation, *place);
+  if (place && place->rank > 0) return follow(*invocation, *place);
   if (!invocation->resume.empty()) return resume(invocation->resume);
   const std::optional<SeriesOrder> order = inherited_order();
   inherited_campaign();  // refused before anything is measured
@@ -213,7 +259,7 @@ ExitCode run_command(const Arguments& arguments) {
     return measure_alone(*invocation, plan, {series_id, 1, 1}, out);
   }
   const OutputFolder folder(out);
-  SeriesState state(out, arguments, series_id, plan.context.seeds.run);
+  SeriesState state(out, without_place(arguments), series_id, plan.context.seeds.run);
   return run_all(*invocation, plan, state, out);
 }
 

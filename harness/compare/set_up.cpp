@@ -45,6 +45,16 @@ bool is_known_by_hash(const Result& run, const std::string& key) {
                      [&](const Artifact& file) { return file.name == key && file.sha256; });
 }
 
+/// "2: this processor, that processor".
+std::string nodes_of(const WorldReport& world) {
+  std::map<std::int64_t, std::string> models;
+  for (const RankReport& rank : world.members) models.try_emplace(rank.node, rank.cpu_model);
+  std::vector<std::string> list;
+  for (const auto& [node, model] : models) list.push_back(model);
+  const bool told = world.nodes > 1;
+  return std::to_string(world.nodes) + (told ? ": " + shown(join(list, ", ")) : "");
+}
+
 }  // namespace
 
 std::map<std::string, std::string> set_up_of(const Result& run) {
@@ -82,6 +92,8 @@ std::map<std::string, std::string> set_up_of(const Result& run) {
     facts["software " + shown(name)] = shown(value);
   }
   facts["weights"] = weights_of(run);
+  facts["nodes"] = run.world ? nodes_of(*run.world) : "1";
+  facts["engine of the ranks"] = run.world ? shown(run.world->engine) : "none";
   facts["commit"] = run.identity.git_commit + (run.identity.git_dirty ? ", modified" : "");
   return facts;
 }

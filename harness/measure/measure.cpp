@@ -11,7 +11,7 @@
 #include "harness/measure/kept_weights.hpp"
 #include "harness/measure/peak_schedule.hpp"
 #include "harness/measure/progress.hpp"
-#include "harness/measure/rank_of_run.hpp"
+#include "harness/measure/ranks/rank_of_run.hpp"
 #include "harness/measure/run_files.hpp"
 #include "harness/measure/samples_file.hpp"
 #include "harness/measure/stop_notice.hpp"
@@ -202,7 +202,7 @@ class CountingRecorder : public StepRecorder {
 }  // namespace
 
 void refuse_if_too_large(const Workload& workload, const RunPlan& plan) {
-  const double needed = workload.describe(plan.context).peak_bytes * plan.ranks;
+  const double needed = workload.describe(plan.context).peak_bytes * plan.ranks_here;
   const std::optional<double> available = memory_left();
   if (plan.context.model) keep_to_memory_left();
   if (!available || needed <= *available) return;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/measure/identity.hpp"
+#include "harness/measure/ranks/world_place.hpp"
 #include "harness/measure/saved_run.hpp"
 #include "harness/plan/plan.hpp"
 #include "harness/result/result.hpp"
@@ -28,6 +29,7 @@ struct MeasureTask {
   /// Not null: every other step is recorded, and quality is not evaluated; goes there.
   Recording* recording = nullptr;
   std::optional<SetUpTrials> set_up{};  ///< that the plan's threads and batch size are by
+  std::optional<WorldPlace> place{};    ///< this process leads ranks that others start
   std::optional<RankPlace> rank{};      ///< this process is one of several that share the run
   std::optional<Identity> identity{};   ///< of the run, where others share it
 };

@@ -10,7 +10,7 @@
 #include "harness/base/text.hpp"
 #include "harness/check/judgement.hpp"
 #include "harness/check/output_place.hpp"
-#include "harness/measure/rank_team.hpp"
+#include "harness/measure/ranks/team.hpp"
 #include "harness/measure/resume.hpp"
 #include "harness/measure/run_files.hpp"
 #include "harness/measure/saved_run.hpp"

@@ -122,6 +122,7 @@ RunPlan make_plan(const RunRequest& request, const std::filesystem::path& home) 
   plan.tier = rules.tier(plan.tier_name);
   plan.rules = rules.in_tier(plan.tier_name);
   plan.requested = request.settings;
+  plan.rank_share = request.rank_share;
   plan.requested["workload"] = rules.workload;
   plan.dry_run = request.settings.value("dry_run", false);
   plan.context.home = home;

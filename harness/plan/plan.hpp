@@ -17,12 +17,21 @@
 
 namespace harness {
 
+/// What one of several ranks is told of its machine by who started them.
+struct RankShare {
+  int ranks_here = 1;  ///< of the world, on this machine
+  int threads = 1;     ///< where none are asked for
+  int cpus = 1;        ///< dealt to it
+};
+
 /// What was asked for: by the names of the settings (result/setting.hpp), `set` as a list of
 /// KEY=VALUE. What is not there is left to the rules.
 struct RunRequest {
   nlohmann::json settings = nlohmann::json::object();
   /// Drawn for this run of a series, in place of what `seed` and the rules say.
   std::optional<std::uint32_t> drawn_seed{};
+  /// Of a process that is one of several ranks, or leads ranks that others start.
+  std::optional<RankShare> rank_share{};
 
   nlohmann::json& operator[](const std::string& name) { return settings[name]; }
   /// Of a text; empty where it was not asked for.
@@ -39,7 +48,9 @@ struct RunPlan {
   std::vector<int> cpus{};  ///< empty: no pinning
   std::string division{};   ///< asked for: closed, open, or empty for "as it turns out"
   std::int64_t runs = 1;
-  int ranks = 1;  ///< processes that share the work of each step
+  int ranks = 1;       ///< processes that share the work of each step
+  int ranks_here = 1;  ///< of them, on this machine
+  std::optional<RankShare> rank_share{};
   std::optional<double> quality_target{};
   bool dry_run = false;
   nlohmann::json requested = nlohmann::json::object();

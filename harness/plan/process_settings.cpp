@@ -20,7 +20,18 @@ using enum SettingKind;
 using enum SettingScope;
 using enum SetUpPart;
 
+/// Who started the ranks has dealt out the CPUs.
+int choose_threads_of_rank(const RunPlan& plan, const RankShare& share) {
+  const json asked = plan.asked("threads");
+  if (asked.is_null()) return share.threads;
+  const auto threads = asked.get<std::int64_t>();
+  const bool crowded = plan.asked("oversubscribe") == true;
+  return static_cast<int>(in_range(fmt::format("--threads {}", threads), threads, 1,
+                                   crowded ? kMostThreads : share.cpus));
+}
+
 int choose_threads(const RunPlan& plan) {
+  if (plan.rank_share) return choose_threads_of_rank(plan, *plan.rank_share);
   const json asked = plan.asked("threads");
   const UsableCpus here = usable_cpus();
   const int usable = plan.cpus.empty() ? here.count : static_cast<int>(plan.cpus.size());
@@ -77,6 +88,7 @@ std::vector<Setting> process_settings() {
              const json asked = plan.asked("ranks");
              plan.ranks = choose_ranks(
                  plan, integer_in_bounds(what, asked.is_null() ? 1 : asked.get<std::int64_t>()));
+             plan.ranks_here = plan.rank_share ? plan.rank_share->ranks_here : plan.ranks;
              plan.effective["ranks"] = plan.ranks;
            }},
       {.name = "oversubscribe",

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
@@ -23,12 +24,18 @@ void check_world(const Result& result, ProblemList& problems) {
                   fmt::format("not {} ranks of {} samples", ranks, batch));
   problems.expect(std::ssize(world.members) == world.ranks, "/world/members",
                   "not as many as there are ranks");
+  std::int64_t nodes = 0;
   for (std::size_t i = 0; i < world.members.size(); ++i) {
     const RankReport& rank = world.members[i];
     const std::string path = fmt::format("/world/members/{}", i);
     problems.expect(rank.rank == static_cast<std::int64_t>(i), path + "/rank",
                     "out of order: members are listed by rank");
+    problems.expect(rank.node <= nodes, path + "/node",
+                    "machines are counted in the order of their first ranks");
+    nodes = std::max(nodes, rank.node + 1);
   }
+  problems.expect(world.nodes == nodes, "/world/nodes",
+                  fmt::format("not the {} of the members", nodes));
 }
 
 }  // namespace harness

@@ -12,7 +12,7 @@
 
 namespace harness {
 
-inline constexpr const char* kResultSchemaVersion = "1.13.0";
+inline constexpr const char* kResultSchemaVersion = "1.14.0";
 
 /// Where a run went on after it had been stopped or killed.
 struct Resumption {

@@ -27,13 +27,16 @@ constexpr Number kNumbers[] = {{"own_seconds", &RankReport::own_seconds},
                                {"peak_bytes", &RankReport::peak_bytes}};
 
 json rank_json(const RankReport& rank) {
-  json object = kRank.put(rank);
+  json object = kRank.put(rank, {{"node", rank.node}});
+  if (!rank.cpu_model.empty()) object["cpu_model"] = rank.cpu_model;
   for (const auto& [key, member] : kNumbers) put(object, key, rank.*member, rank.missing);
   return object;
 }
 
 RankReport rank_from(const json& object) {
   RankReport rank = kRank.take(object);
+  rank.node = object.value("node", std::int64_t{0});
+  rank.cpu_model = object.value("cpu_model", std::string());
   for (const auto& [key, member] : kNumbers) {
     rank.*member = optional_of<double>(object, key);
     if (!(rank.*member)) rank.missing = reason_of(object, key);

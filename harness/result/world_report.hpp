@@ -12,6 +12,8 @@ namespace harness {
 /// One of the processes. Seconds are medians over its timed steps.
 struct RankReport {
   std::int64_t rank = 0;                 ///< from 0
+  std::int64_t node = 0;                 ///< the machine that it ran on, from 0
+  std::string cpu_model{};               ///< of that machine; empty: not told
   std::string cpus{};                    ///< that it was bound to, "0-3"
   std::optional<double> own_seconds{};   ///< of a step, without waiting for others
   std::optional<double> wait_seconds{};  ///< of a step, for the others' gradients

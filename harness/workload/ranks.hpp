@@ -1,7 +1,6 @@
 // Several processes share the work of one run: how one of them, a rank, deals with the others.
 #pragma once
 
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -18,11 +17,15 @@ class LostRank : public Error {
       : Error("ranks", why, "the other ranks stop, too", ExitCode::kAborted) {}
 };
 
-/// Where a rank of one machine finds the others.
+/// Where a rank finds the others.
 struct RankPlace {
   int rank = 0;  ///< from 0
   int world = 1;
-  std::filesystem::path meeting_file{};  ///< through which they find each other; not there at first
+  std::string address = "127.0.0.1";  ///< of this machine, by which the others reach it
+  /// What a rank tells the others of itself by a name, and asks of them; bytes of any kind. `get`
+  /// waits until it is told.
+  std::function<void(const std::string& name, const std::string& bytes)> put{};
+  std::function<std::string(const std::string& name)> get{};
   /// After which a rank that does not come, or does not answer, counts as lost.
   double timeout_seconds = 600;
 };
@@ -38,6 +41,9 @@ class Ranks {
   virtual std::string engine() const = 0;
   /// What each rank has to say, by rank. Bytes of any kind and number.
   virtual std::vector<std::string> gather(const std::string& mine) = 0;
+  /// From now on no other rank can be reached, and who waits for one throws LostRank. Made to be
+  /// called in the handler of a signal.
+  virtual void hang_up() noexcept = 0;
 };
 
 /// By rank.

@@ -24,7 +24,8 @@ Result run_of_ranks() {
   const auto batch = result.settings.effective.at("batch_size").get<std::int64_t>();
   result.settings.effective["ranks"] = 3;
   WorldReport world{3, 1, "made up", 3 * batch, {}, false};
-  world.members = {{0, "0-1", 0.4, 0.1, 0.4, 1e9, ""}, {1, "2-3", 0.45, 0.05, 0.4, 1e9, ""}};
+  world.members = {{0, 0, "M", "0-1", 0.4, 0.1, 0.4, 1e9, ""},
+                   {1, 0, "M", "2-3", 0.45, 0.05, 0.4, 1e9, ""}};
   RankReport lost;
   lost.rank = 2;
   lost.missing = "its process was ended";

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "harness/workload/ranks.hpp"
+#include "tests/support/meeting_point.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "workloads/distributed/gradient_sum.hpp"
@@ -24,13 +25,13 @@ namespace {
 
 /// `work` on each rank of a world; the first exception that it throws comes out.
 void on_all(int world, const std::function<void(TorchRanks&)>& work, double timeout = 60) {
-  const TemporaryFolder folder;
+  MeetingPoint meeting;
   std::vector<std::exception_ptr> thrown(static_cast<std::size_t>(world));
   std::vector<std::thread> threads;
   for (int rank = 0; rank < world; ++rank) {
     threads.emplace_back([&, rank] {
       try {
-        const auto ranks = rank_engine()({rank, world, folder / "meeting", timeout});
+        const auto ranks = rank_engine()(meeting.place(rank, world, timeout));
         work(*torch_ranks(ranks.get()));
       } catch (...) {
         thrown[static_cast<std::size_t>(rank)] = std::current_exception();
@@ -100,8 +101,8 @@ TEST_CASE("a rank that is gone, or never comes, is noticed", "[ranks]") {
                            if (ranks.rank() == 0) ranks.gather("and now one");
                          }),
                   LostRank);
-  const TemporaryFolder folder;
-  CHECK_THROWS_AS(rank_engine()({0, 2, folder / "meeting", 0.5}), LostRank);
+  MeetingPoint alone;
+  CHECK_THROWS_AS(rank_engine()(alone.place(0, 2, 0.5)), LostRank);
 }
 
 TEST_CASE("ranks that share a golden case come to its numbers", "[ranks][golden][long]") {

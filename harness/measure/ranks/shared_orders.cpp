@@ -1,4 +1,4 @@
-#include "harness/measure/shared_orders.hpp"
+#include "harness/measure/ranks/shared_orders.hpp"
 
 #include <exception>
 

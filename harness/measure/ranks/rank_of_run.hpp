@@ -2,9 +2,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "harness/measure/measure.hpp"
+#include "harness/measure/ranks/hang_up.hpp"
 #include "harness/plan/plan.hpp"
 #include "harness/result/result.hpp"
 #include "harness/scenario/scenario.hpp"
@@ -31,6 +33,7 @@ class RankOfRun : public Observer {
  private:
   RunPlan& plan_;
   std::unique_ptr<Ranks> ranks_;
+  std::optional<HangUpOnSignal> hang_up_{};
   // Of the timed steps.
   std::vector<double> own_{};
   std::vector<double> waited_{};

@@ -1,8 +1,11 @@
-#include "harness/measure/rank_of_run.hpp"
+#include "harness/measure/ranks/rank_of_run.hpp"
+
+#include <fmt/format.h>
 
 #include <utility>
 #include <vector>
 
+#include "harness/base/text.hpp"
 #include "harness/base/version.hpp"
 #include "harness/stats/stats.hpp"
 #include "harness/system/affinity.hpp"
@@ -20,17 +23,43 @@ std::optional<double> median_of(const std::vector<double>& values) {
   return values.empty() ? std::nullopt : std::optional(median(values));
 }
 
+/// Names the first setting that is not what rank 0 has. Where its data lie, and which CPUs it may
+/// use, is each machine's own.
+void expect_same_settings(Ranks& ranks, const RunPlan& plan, const std::string& hint) {
+  json mine = plan.effective;
+  mine.erase("data");
+  mine.erase("cpus");
+  mine["kernels"] = plan.context.kernels;
+  mine["seed"] = plan.context.seeds.run;
+  const std::vector<std::string> all = ranks.gather(mine.dump());
+  const json first = json::parse(all.front());
+  for (std::size_t rank = 1; rank < all.size(); ++rank) {
+    const json theirs = json::parse(all[rank]);
+    for (const auto& [name, value] : first.items()) {
+      const json other = theirs.value(name, json());
+      if (other == value) continue;
+      throw Error(fmt::format("rank {}", rank),
+                  fmt::format("has {} {}, rank 0 has {}", name, printable(other.dump(), 60),
+                              printable(value.dump(), 60)),
+                  hint);
+    }
+  }
+}
+
 }  // namespace
 
 RankOfRun::RankOfRun(RunPlan& plan, const MeasureTask& task) : plan_(plan) {
   if (!task.rank) return;
   ranks_ = rank_engine()(*task.rank);
+  hang_up_.emplace(*ranks_);
   plan.context.ranks = ranks_.get();
   const char* alike = "all ranks need the same program, rules and options";
   expect_same(*ranks_, "binaries", version_line(), alike);
   expect_same(*ranks_, "rules", plan.rules.sha256, alike);
-  expect_same(*ranks_, "settings",
-              json{plan.effective, plan.context.kernels, plan.context.seeds.run}.dump(), alike);
+  expect_same_settings(*ranks_, plan, alike);
+  expect_same(*ranks_, "saved state",
+              task.saved_run ? task.saved_run->stem + task.saved_run->state_sha256 : "none",
+              "a training goes on in a folder that all machines see");
 }
 
 RankOfRun::~RankOfRun() { plan_.context.ranks = nullptr; }

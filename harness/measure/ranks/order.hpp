@@ -11,12 +11,16 @@
 
 #include "harness/base/error.hpp"
 #include "harness/measure/measure.hpp"
+#include "harness/measure/ranks/sites.hpp"
+#include "harness/measure/ranks/world_place.hpp"
 #include "harness/workload/ranks.hpp"
 
 namespace harness {
 
 struct RankOrder {
-  RankPlace place{};
+  WorldPlace place{};
+  RankSite site{};
+  int threads = 1;          ///< where none were asked for
   std::vector<int> cpus{};  ///< that it is bound to
   SeriesPosition position{};
   std::uint32_t seed = 0;
@@ -24,8 +28,6 @@ struct RankOrder {
   std::string stem{};           ///< of the run's files
   std::string uuid{};           ///< of the run
   std::string started_at{};     ///< UTC
-  /// Where the ranks of this run meet; only its user may enter.
-  std::filesystem::path folder{};
 };
 
 /// How a rank ended. What it did not come to say is empty.
@@ -35,8 +37,16 @@ struct RankEnd {
   bool lost_another = false;  ///< it ended because another rank was gone
 };
 
+nlohmann::json to_json(const RankOrder& order);
+/// Throws nlohmann's exceptions for what is none.
+RankOrder order_from(const nlohmann::json& object);
+
 /// The variable for the environment of a rank.
 std::string variable_of(const RankOrder& order);
+
+/// The rank's place for the engine: a guest of the meeting, for as long as it is kept. Throws Error
+/// where the meeting lets it not in.
+RankPlace engine_place(const RankOrder& order);
 
 /// The order handed down through the environment; empty in a process that is no rank. Throws Error
 /// for what is none.
@@ -48,8 +58,5 @@ ExitCode run_rank(const std::function<Result()>& measure_it);
 
 /// What a rank handed over; empty where it did not come to its end.
 RankEnd rank_end(const std::string& handed_over);
-
-/// Of the standard error of a rank.
-std::filesystem::path rank_errors(const std::filesystem::path& folder, int rank);
 
 }  // namespace harness

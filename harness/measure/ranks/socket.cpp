@@ -1,0 +1,52 @@
+#include "harness/measure/ranks/socket.hpp"
+
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include <array>
+#include <cstdlib>
+
+#include "harness/base/error.hpp"
+#include "harness/base/text.hpp"
+
+namespace harness {
+
+AddressList::AddressList(const MeetingPlace& place, bool to_listen) {
+  addrinfo wanted{};
+  wanted.ai_family = AF_UNSPEC;
+  wanted.ai_socktype = SOCK_STREAM;
+  wanted.ai_flags = to_listen ? AI_PASSIVE : 0;
+  const int failed =
+      ::getaddrinfo(place.host.c_str(), std::to_string(place.port).c_str(), &wanted, &list_);
+  if (failed != 0) {
+    throw Error(fmt::format("rendezvous {}:{}", printable(place.host), place.port),
+                std::string("nobody knows this host: ") + ::gai_strerror(failed),
+                "--rendezvous HOST:PORT, of the machine of rank 0");
+  }
+}
+
+std::pair<std::string, int> own_end(int socket) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  std::array<char, NI_MAXHOST> host{};
+  std::array<char, NI_MAXSERV> port{};
+  auto* plain = reinterpret_cast<sockaddr*>(&address);
+  if (::getsockname(socket, plain, &size) != 0 ||
+      ::getnameinfo(plain, size, host.data(), host.size(), port.data(), port.size(),
+                    NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+    throw Error("a connection", "has no address");
+  }
+  return {host.data(), std::atoi(port.data())};
+}
+
+void send_within(int socket, double seconds) {
+  const timeval limit{static_cast<time_t>(seconds), 0};
+  ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+  const int yes = 1;
+  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+}
+
+}  // namespace harness
