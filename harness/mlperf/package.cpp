@@ -206,7 +206,8 @@ Package make_package(std::vector<PackagedRun> runs, const LogRules& rules,
       logged(first, "submission_org").get<std::string>(),
       logged(first, "submission_division").get<std::string>(), platform, framework_of(result),
       fmt::format("{} Workload {}, commit {}.", mark, result.rules.workload,
-                  result.identity.git_commit)};
+                  result.identity.git_commit),
+      result.world ? result.world->nodes : 1};
   files[fmt::format("systems/{}.json", system)] =
       system_description(facts, result.system).dump(2, ' ', true) + "\n";
   add_benchmark_folder(files, fmt::format("benchmarks/{}", rules.benchmark.name), system, mark,

@@ -76,7 +76,7 @@ nlohmann::ordered_json system_description(const SystemDescriptionFacts& facts, c
   fields["division"] = facts.division;
   fields["status"] = "Research, Development, or Internal (RDI)";
   fields["system_name"] = facts.system_name;
-  fields["number_of_nodes"] = "1";
+  fields["number_of_nodes"] = std::to_string(facts.nodes);
   // A number even where it could not be read: the summariser computes with it.
   const std::string sockets = text_at(system, "/cpu/sockets");
   fields["host_processors_per_node"] = parse_integer(sockets) ? sockets : "1";

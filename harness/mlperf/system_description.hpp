@@ -1,6 +1,7 @@
 // systems/NAME.json of an MLPerf package, and the names that a package is known by.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
@@ -13,6 +14,7 @@ struct SystemDescriptionFacts {
   std::string system_name{};
   std::string framework{};
   std::string software_notes{};
+  std::int64_t nodes = 1;  ///< machines
 };
 
 /// Of MLPerf Training: 33 fields, all of them text. `system` as capture_system() returns it, with

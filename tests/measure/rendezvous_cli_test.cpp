@@ -147,7 +147,8 @@ TEST_CASE("worlds that do not add up are errors, never runs of one", "[ranks][re
             .names("--rendezvous"));
   // Neither a machine without that address nor one that nobody knows can be rank 0's.
   const auto at = [&](const std::string& address) {
-    return with({"--rank", "0", "--world", "2", "--rendezvous", address});
+    return with(
+        {"--rank", "0", "--world", "2", "--rendezvous", address, "--rendezvous-timeout", "1"});
   };
   CHECK(refused(at("192.0.2.1:29400")).names("machine"));
   CHECK(refused(at("no.such.host.invalid:29400")).about.find("no.such.host.invalid") !=

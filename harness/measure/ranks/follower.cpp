@@ -28,8 +28,6 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr int kPauseMilliseconds = 50;
-// After which it is said that others have not come yet.
-constexpr double kNoticeSeconds = 3;
 // So long a rank may take to end in good order when rank 0 is lost.
 constexpr double kPatienceSeconds = 8;
 

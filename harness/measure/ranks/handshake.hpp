@@ -16,6 +16,9 @@ inline constexpr const char* kRankItself = "rank";
 inline constexpr double kSignSeconds = 1;
 inline constexpr double kSilenceSeconds = 5;
 
+/// After which waiting for others is worth a word.
+inline constexpr double kNoticeSeconds = 3;
+
 /// Pieces of what is too long for one line.
 inline constexpr std::size_t kPieceBytes = std::size_t{1} << 18;
 

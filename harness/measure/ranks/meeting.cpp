@@ -29,8 +29,8 @@ constexpr double kHandshakeSeconds = 5;
 constexpr std::size_t kMostStrangers = 64;
 
 /// Bound to the first of the host's addresses that is one of this machine.
-int listen_at(const MeetingPlace& at) {
-  const AddressList addresses(at, true);
+int listen_at(const MeetingPlace& at, double timeout_seconds) {
+  const AddressList addresses(at, true, timeout_seconds);
   int error = 0;
   for (const addrinfo* one = addresses.first(); one != nullptr; one = one->ai_next) {
     const int file = ::socket(one->ai_family, one->ai_socktype | SOCK_CLOEXEC, one->ai_protocol);
@@ -70,8 +70,8 @@ struct Meeting::Connection {
   bool closed = false;
 };
 
-Meeting::Meeting(const MeetingPlace& at, int world)
-    : place_(at), world_(world), listener_(listen_at(at)) {
+Meeting::Meeting(const MeetingPlace& at, int world, double timeout_seconds)
+    : place_(at), world_(world), listener_(listen_at(at, timeout_seconds)) {
   const auto [host, port] = own_end(listener_);
   place_.host = host;
   place_.port = port;

@@ -29,8 +29,8 @@ class Meeting {
     bool gone = false;  ///< it went, or fell silent, before it said that the rank ended
   };
 
-  /// Listens. Throws Error where that cannot be.
-  Meeting(const MeetingPlace& at, int world);
+  /// Listens. Throws Error where that cannot be, or the host's name is not known within so long.
+  Meeting(const MeetingPlace& at, int world, double timeout_seconds);
   ~Meeting();
   Meeting(const Meeting&) = delete;
   Meeting& operator=(const Meeting&) = delete;

@@ -26,8 +26,8 @@ constexpr double kAnswerSeconds = 5;
 constexpr double kPauseSeconds = 0.2;
 
 /// Connected to the first address that answers; -1 where none does.
-int connect_to(const MeetingPlace& place) {
-  const AddressList addresses(place, false);
+int connect_to(const WorldPlace& world) {
+  const AddressList addresses(world.meeting, false, world.timeout_seconds);
   for (const addrinfo* one = addresses.first(); one != nullptr; one = one->ai_next) {
     const int file = ::socket(one->ai_family, one->ai_socktype | SOCK_CLOEXEC, one->ai_protocol);
     if (file < 0) continue;
@@ -55,7 +55,7 @@ MeetingGuest::MeetingGuest(const WorldPlace& place, const std::string& role, con
 }
 
 bool MeetingGuest::try_once(const WorldPlace& place, const std::string& role, const json& here) {
-  const int file = connect_to(place.meeting);
+  const int file = connect_to(place);
   if (file < 0) return false;
   descriptor_ = file;
   channel_.emplace(file, ::dup(file));

@@ -10,18 +10,38 @@
 #include <cstdlib>
 
 #include "harness/base/error.hpp"
+#include "harness/base/print.hpp"
+#include "harness/base/steady.hpp"
 #include "harness/base/text.hpp"
+#include "harness/measure/ranks/handshake.hpp"
+#include "harness/system/interrupt.hpp"
 
 namespace harness {
+namespace {
 
-AddressList::AddressList(const MeetingPlace& place, bool to_listen) {
+constexpr double kPauseSeconds = 0.5;
+
+}  // namespace
+
+AddressList::AddressList(const MeetingPlace& place, bool to_listen, double timeout_seconds) {
+  const Steady::time_point start = Steady::now();
   addrinfo wanted{};
   wanted.ai_family = AF_UNSPEC;
   wanted.ai_socktype = SOCK_STREAM;
   wanted.ai_flags = to_listen ? AI_PASSIVE : 0;
-  const int failed =
-      ::getaddrinfo(place.host.c_str(), std::to_string(place.port).c_str(), &wanted, &list_);
-  if (failed != 0) {
+  bool noticed = false;
+  while (true) {
+    const int failed =
+        ::getaddrinfo(place.host.c_str(), std::to_string(place.port).c_str(), &wanted, &list_);
+    if (failed == 0) return;
+    const double waited = seconds_since(start);
+    if (waited < timeout_seconds) {
+      if (waited > kNoticeSeconds && !std::exchange(noticed, true)) {
+        print_err(fmt::format("nobody knows the host {} yet\n", printable(place.host)));
+      }
+      cool_down(kPauseSeconds);
+      continue;
+    }
     throw Error(fmt::format("rendezvous {}:{}", printable(place.host), place.port),
                 std::string("nobody knows this host: ") + ::gai_strerror(failed),
                 "--rendezvous HOST:PORT, of the machine of rank 0");

@@ -13,8 +13,9 @@ namespace harness {
 /// What a host's name stands for.
 class AddressList {
  public:
-  /// Throws Error for a name that nobody knows.
-  AddressList(const MeetingPlace& place, bool to_listen);
+  /// A name that nobody knows is asked for again: where machines are only starting, it is known a
+  /// little later. Throws Error where it is not within so long; Interrupted when asked to stop.
+  AddressList(const MeetingPlace& place, bool to_listen, double timeout_seconds);
   ~AddressList() { ::freeaddrinfo(list_); }
   AddressList(const AddressList&) = delete;
   AddressList& operator=(const AddressList&) = delete;

@@ -43,8 +43,6 @@ constexpr double kPauseSeconds = 0.05;
 // When one is gone the others are told, notice it at their next word to it, at the end of a step
 // at the latest, and hand over what they have.
 constexpr double kPatienceSeconds = 8;
-// After which it is said that the others have not come yet.
-constexpr double kNoticeSeconds = 3;
 
 std::string errors_name(int rank) { return fmt::format("rank-{}.log", rank); }
 
@@ -57,7 +55,7 @@ class Team {
         task_(task),
         world_(plan.ranks),
         meeting_(task.place ? task.place->meeting : MeetingPlace{"127.0.0.1", 0, random_hex(16)},
-                 plan.ranks) {}
+                 plan.ranks, task.place ? task.place->timeout_seconds : 0) {}
 
   ~Team() {
     // Whoever still listens has heard of no end: there was none.
