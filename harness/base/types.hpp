@@ -66,6 +66,12 @@ struct KernelChoice {
   double work = 1;               ///< of the multiplications that a direct one needs, those done
 };
 
+/// Gradients that are summed over ranks together, where there are several.
+struct GradientBucket {
+  double bytes = 0;
+  double ready = 0;  ///< after which part of the backward pass all of them are there, 0 to 1
+};
+
 /// Cost of one step, computed from shapes.
 struct Cost {
   double forward_flops = 0;  ///< a multiply-add counts two, a convolution what a direct one takes

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 
 #include "harness/base/files.hpp"
 #include "harness/base/number.hpp"
@@ -14,6 +15,7 @@
 #include "harness/commands/command.hpp"
 #include "harness/measure/profile_file.hpp"
 #include "harness/measure/replay_session.hpp"
+#include "harness/measure/world_projection.hpp"
 #include "harness/plan/settings.hpp"
 #include "harness/profile/benchdnn.hpp"
 #include "harness/report/text/projection_text.hpp"
@@ -25,6 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kRanks = "ranks";
 constexpr std::int64_t kDefaultRounds = 5;
 constexpr std::int64_t kMostRounds = 100;
 
@@ -35,8 +38,10 @@ Options project_options() {
                   "truth. With --set it says what a step would cost under other settings.",
                   "FILE [OPTIONS]");
   options
-      .add_list("set", "what if: precision=bf16, batch-size=N, threads=N; one option for each",
+      .add_list("set",
+                "what if: precision=bf16, batch-size=N, threads=N, ranks=N; one option for each",
                 "KEY=VALUE")
+      .add("network", "result of 'harness run --workload allreduce', for --set ranks", "RESULT")
       .add_integer("rounds", "how often everything is replayed; default: 5", 1, kMostRounds)
       .add("no-measure", "no plain steps, only the projection: needs neither data nor model")
       .add("json", "print the same as JSON")
@@ -54,7 +59,7 @@ RunRequest request_of(const Profile& profile, const std::vector<std::string>& se
                       std::map<std::string, std::string>& changes,
                       std::vector<std::string>& notes) {
   RunRequest request = request_from_result(profile);
-  const std::vector<std::string> keys = {"precision", "batch-size", "threads"};
+  const std::vector<std::string> keys = {"precision", "batch-size", "threads", kRanks};
   for (const std::string& item : set) {
     const std::size_t equals = item.find('=');
     const std::string key = item.substr(0, equals);
@@ -64,6 +69,10 @@ RunRequest request_of(const Profile& profile, const std::vector<std::string>& se
       throw Error(option, "cannot be projected", did_you_mean(key, keys));
     }
     if (!changes.emplace(key, value).second) throw Error(option, key + " is given twice");
+    if (key == kRanks) {
+      integer_in(option, value, 2, kMostRanks);
+      continue;
+    }
     if (key == "precision") {
       request[key] = value;
       continue;
@@ -123,6 +132,7 @@ ExitCode project_command(const Arguments& arguments) {
     throw Error("project", fmt::format("needs one profile, and not {}", options.words().size()),
                 "'harness profile --workload NAME' writes one");
   }
+  const std::optional<std::string> network = options.text("network");
   ReplayOptions replaying;
   replaying.rounds = options.integer("rounds").value_or(kDefaultRounds);
   replaying.measure = !options.flag("no-measure");
@@ -131,9 +141,32 @@ ExitCode project_command(const Arguments& arguments) {
   report.profile_file = options.words().front();
   const Profile profile = read_profile(report.profile_file);
   report.profile_uuid = profile.identity.uuid;
-  RunPlan plan = make_plan(request_of(profile, options.texts("set"), report.what_if, report.notes),
-                           home_folder());
+  const RunRequest request =
+      request_of(profile, options.texts("set"), report.what_if, report.notes);
+  if (network.has_value() != (report.what_if.count(kRanks) > 0)) {
+    throw Error(network ? "--network" : "--set ranks",
+                network ? "nothing says for how many ranks" : "nothing tells of their network",
+                "--set ranks=N --network RESULT, a result of 'harness run --workload allreduce'");
+  }
+  const auto on_ranks = [&](double step_seconds, std::vector<std::string>& notes) {
+    const std::int64_t ranks = std::stoll(report.what_if.at(kRanks));
+    return project_world(profile, step_seconds, ranks, *network, notes);
+  };
   note_doubts(profile, report.notes);
+  if (network && report.what_if.size() == 1) {
+    // One rank's step is the profile's own then: there is nothing to replay.
+    report.recorded_step_seconds = median_of(profile.metrics, kPlainStep).value_or(0);
+    report.world = on_ranks(report.recorded_step_seconds, report.notes);
+    if (options.flag("json")) {
+      print_json(world_json(report));
+    } else {
+      print_out(render_world_alone(report, profile, text_columns()));
+    }
+    return ExitCode::kOk;
+  }
+  std::vector<std::string> unsaid;
+  if (network) on_ranks(1, unsaid);  // refused before anything is replayed
+  RunPlan plan = make_plan(request, home_folder());
   const StepModel model = model_of(profile, plan.context, report.notes);
   const Scaling scaling = scaling_of(profile, plan, report.notes);
   const fs::path out = options.text("out") ? fs::path(*options.text("out"))
@@ -144,6 +177,9 @@ ExitCode project_command(const Arguments& arguments) {
 
   ReplayRecord record = replay(plan, model, replaying);
   report.projection = project(model, scaling, record.rounds);
+  if (network) {
+    report.world = on_ranks(report.projection.projected.center, report.notes);
+  }
   if (report.projection.scaled_by == "replays") {
     note_slowdown(report.projection.slowdown, report.notes);
   }

@@ -307,6 +307,7 @@ Result measure(RunPlan& plan, const MeasureTask& task) {
   result.weights = facts.weights;
   result.hyperparameters = facts.hyperparameters;
   result.choices = facts.choices;
+  result.gradients = facts.gradients;
   result.preparation = record.preparation;
   result.system["software"] = facts.software;
   result.memory = report_memory(record);

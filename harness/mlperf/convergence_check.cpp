@@ -76,7 +76,7 @@ ConvergenceCheck check_convergence(const ConvergencePoints& points,
   }
   std::vector<double> epochs;
   for (const LoggedRun& run : runs) epochs.push_back(run.converged ? *run.epochs : kNever);
-  check.epochs = olympic_mean(epochs);
+  check.epochs = mean_without_extremes(epochs);
   const bool small = check.batch_size < points.points.front().batch_size;
   check.reference = small ? points.points.front() : point_at(points, check.batch_size);
   if (!check.reference) {
@@ -124,7 +124,7 @@ std::optional<double> score_minutes(const std::vector<LoggedRun>& runs, double f
     if (run.converged && !run.milliseconds) return std::nullopt;
     minutes.push_back(run.converged ? *run.milliseconds / kMillisecondsOfMinute : kNever);
   }
-  return factor * olympic_mean(minutes);
+  return factor * mean_without_extremes(minutes);
 }
 
 }  // namespace harness

@@ -44,7 +44,7 @@ std::filesystem::path standard_convergence_points(const std::filesystem::path& h
   return home / "rules" / "mlperf-convergence-5.1.0.json";
 }
 
-double olympic_mean(std::vector<double> values) {
+double mean_without_extremes(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return mean_of({values.begin() + 1, values.end() - 1});
 }
@@ -100,7 +100,7 @@ ConvergencePoints load_convergence_points(const std::filesystem::path& home,
     const auto epochs = entry.at("epochs").get<std::vector<double>>();
     ConvergencePoint& point = points.points.emplace_back();
     point.batch_size = entry.at("global_batch_size");
-    point.mean = olympic_mean(epochs);
+    point.mean = mean_without_extremes(epochs);
     point.deviation = deviation_of(epochs);
     point.least = least_mean(point.mean, point.deviation, epochs.size() - kDropped, points.runs);
   }

@@ -34,7 +34,7 @@ ConvergencePoints load_convergence_points(const std::filesystem::path& home,
                                           const std::filesystem::path& file);
 
 /// The mean of all values but the smallest and the largest. Precondition: at least three.
-double olympic_mean(std::vector<double> values);
+double mean_without_extremes(std::vector<double> values);
 
 /// The lowest mean of `runs` runs that a one-sided test of Student at 5 % does not call faster than
 /// `reference_runs` of that mean, with the same deviation on both sides; not below 0.

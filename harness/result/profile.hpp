@@ -10,7 +10,7 @@
 
 namespace harness {
 
-inline constexpr const char* kProfileSchemaVersion = "1.6.0";
+inline constexpr const char* kProfileSchemaVersion = "1.7.0";
 
 /// Tags of the metrics that the overhead follows from.
 inline constexpr const char* kPlainStep = "time.step";

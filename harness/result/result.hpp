@@ -34,7 +34,8 @@ struct TrainingReport {
 
 struct Result : ResultCommon {
   KernelSet kernels{};
-  std::vector<KernelChoice> choices{};  ///< within them, of what ran; from 1.9.0 on
+  std::vector<KernelChoice> choices{};      ///< within them, of what ran; from 1.9.0 on
+  std::vector<GradientBucket> gradients{};  ///< of profiles; from 1.14.0 on
   std::vector<Peak> peaks{};
   std::vector<Metric> metrics{};
   Memory memory{};

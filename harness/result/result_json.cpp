@@ -30,6 +30,9 @@ constexpr JsonFields kTraining(JsonField("epochs", &TrainingReport::epochs),
                                JsonField("seconds", &TrainingReport::seconds),
                                JsonField("target_reached", &TrainingReport::target_reached));
 
+constexpr JsonFields kGradients(JsonField("bytes", &GradientBucket::bytes),
+                                JsonField("ready", &GradientBucket::ready));
+
 constexpr JsonFields kChoice(JsonField("operator", &KernelChoice::operation),
                              JsonField("problem", &KernelChoice::problem),
                              JsonField("type", &KernelChoice::type),
@@ -124,6 +127,9 @@ Result read_document(const json& document) {
   if (document.contains("choices")) {
     result.choices = list_from<KernelChoice>(document.at("choices"), kChoice);
   }
+  if (document.contains("gradients")) {
+    result.gradients = list_from<GradientBucket>(document.at("gradients"), kGradients);
+  }
   result.peaks = list_from<Peak>(document.at("peaks"), peak_from);
   result.metrics = list_from<Metric>(document.at("metrics"), metric_from_json);
   result.memory = memory_from(document.at("memory"));
@@ -180,6 +186,9 @@ json to_json(const Result& result) {
   json document = common_json(result, "run", kResultSchemaVersion);
   document["kernels"] = result.kernels;
   if (!result.choices.empty()) document["choices"] = list_json(result.choices, kChoice);
+  if (!result.gradients.empty()) {
+    document["gradients"] = list_json(result.gradients, kGradients);
+  }
   document["peaks"] = list_json(result.peaks, peak_json);
   document["metrics"] = list_json(result.metrics, metric_json);
   document["memory"] = memory_json(result.memory);

@@ -151,6 +151,8 @@ struct WorkloadFacts {
   std::vector<Artifact> weights{};  ///< loaded or generated
   /// Of what ran so far.
   std::vector<KernelChoice> choices{};
+  /// In the order in which they would be summed; of a run that is recorded.
+  std::vector<GradientBucket> gradients{};
   /// Library versions and thread counts only the workload can see (LibTorch, oneDNN, OpenMP).
   std::map<std::string, std::string> software{};
 };

@@ -94,6 +94,29 @@ TEST_CASE("ranks decide together", "[ranks]") {
   CHECK(refusal.names("weights"));
 }
 
+TEST_CASE("when gradients are there is told of each bucket", "[ranks]") {
+  // Three parameters of 8 MB and more, so each has a bucket; the one in between gets no gradient.
+  std::vector<at::Tensor> parameters;
+  for (const double mean : {1.0, 2.0, 3.0}) {
+    parameters.push_back(at::full({3 << 20}, mean).requires_grad_(true));
+  }
+  double time = 0;
+  GradientTimes times(parameters, [&] { return time += 1; });
+  CHECK(times.buckets().empty());
+  for (int pass = 0; pass < 3; ++pass) {
+    times.begin();                   // 1
+    parameters[2].sum().backward();  // 2
+    parameters[0].sum().backward();  // 3
+    times.end();                     // 4
+  }
+  const std::vector<GradientBucket> buckets = times.buckets();
+  REQUIRE(buckets.size() == 3);
+  CHECK(buckets[0].bytes == 12 << 20);
+  CHECK(buckets[0].ready == Approx(1.0 / 3));  // the last parameter is first
+  CHECK(buckets[1].ready == Approx(1));
+  CHECK(buckets[2].ready == Approx(2.0 / 3));
+}
+
 TEST_CASE("a rank that is gone, or never comes, is noticed", "[ranks]") {
   CHECK_THROWS_AS(on_all(2,
                          [](Ranks& ranks) {

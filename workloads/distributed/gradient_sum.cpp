@@ -1,8 +1,6 @@
 #include "workloads/distributed/gradient_sum.hpp"
 
 #include <ATen/core/grad_mode.h>
-#include <torch/csrc/autograd/function_hook.h>
-#include <torch/csrc/autograd/variable.h>
 
 #include <algorithm>
 #include <stdexcept>
@@ -10,32 +8,17 @@
 
 namespace harness::workloads {
 
-class GradientSum::Hook : public torch::autograd::PostAccumulateGradHook {
- public:
-  Hook(GradientSum& sum, std::size_t bucket, std::size_t slot)
-      : sum_(sum), bucket_(bucket), slot_(slot) {}
-  void operator()(const at::Tensor& /*parameter*/) override { sum_.take(bucket_, slot_); }
-
- private:
-  GradientSum& sum_;
-  std::size_t bucket_;
-  std::size_t slot_;
-};
-
-GradientSum::GradientSum(TorchRanks& ranks, std::vector<at::Tensor> parameters,
+GradientSum::GradientSum(TorchRanks& ranks, const std::vector<at::Tensor>& parameters,
                          Stopwatch* stopwatch, std::int64_t bucket_bytes)
     : ranks_(ranks), stopwatch_(stopwatch) {
-  std::int64_t bytes = bucket_bytes;
-  for (auto parameter = parameters.rbegin(); parameter != parameters.rend(); ++parameter) {
-    if (parameter->scalar_type() != at::kFloat) {
-      throw std::invalid_argument("gradients are added up in float32");
+  for (const std::vector<at::Tensor>& part : in_buckets(parameters, bucket_bytes)) {
+    Bucket& bucket = buckets_.emplace_back();
+    for (const at::Tensor& parameter : part) {
+      if (parameter.scalar_type() != at::kFloat) {
+        throw std::invalid_argument("gradients are added up in float32");
+      }
+      bucket.slots.push_back({parameter});
     }
-    if (bytes >= bucket_bytes) {
-      buckets_.emplace_back();
-      bytes = 0;
-    }
-    buckets_.back().slots.push_back({*parameter});
-    bytes += static_cast<std::int64_t>(parameter->nbytes());
   }
   for (std::size_t b = 0; b < buckets_.size(); ++b) {
     Bucket& bucket = buckets_[b];
@@ -52,17 +35,14 @@ GradientSum::GradientSum(TorchRanks& ranks, std::vector<at::Tensor> parameters,
                       ? part.as_strided(parameter.sizes(), parameter.strides())
                       : part.view(parameter.sizes());
       begin += parameter.numel();
-      torch::autograd::impl::set_post_acc_grad_hooks(parameter,
-                                                     std::make_unique<Hook>(*this, b, s));
+      when_gradient_is_there(parameter, [this, b, s] { take(b, s); });
     }
   }
 }
 
 GradientSum::~GradientSum() {
   for (Bucket& bucket : buckets_) {
-    for (Slot& slot : bucket.slots) {
-      torch::autograd::impl::set_post_acc_grad_hooks(slot.parameter, nullptr);
-    }
+    for (Slot& slot : bucket.slots) forget_gradient(slot.parameter);
   }
 }
 

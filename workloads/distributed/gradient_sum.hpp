@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/workload/workload.hpp"
+#include "workloads/distributed/gradient_buckets.hpp"
 #include "workloads/distributed/torch_ranks.hpp"
 
 namespace harness::workloads {
@@ -21,7 +22,7 @@ class GradientSum {
  public:
   /// `parameters` are float32, the same ones on all ranks. The stage "gradient-sum" of `stopwatch`,
   /// if there is one, gets how long sums were under way. `ranks` and `stopwatch` outlive this.
-  GradientSum(TorchRanks& ranks, std::vector<at::Tensor> parameters, Stopwatch* stopwatch,
+  GradientSum(TorchRanks& ranks, const std::vector<at::Tensor>& parameters, Stopwatch* stopwatch,
               std::int64_t bucket_bytes = kBucketBytes);
   ~GradientSum();
   GradientSum(const GradientSum&) = delete;
@@ -32,10 +33,6 @@ class GradientSum {
   void finish();
 
   std::size_t buckets() const { return buckets_.size(); }
-
-  /// Large enough to be worth the words that begin it, small enough that the last one, which
-  /// nothing hides, is soon over.
-  static constexpr std::int64_t kBucketBytes = std::int64_t{8} << 20;
 
  private:
   struct Slot {
@@ -49,8 +46,6 @@ class GradientSum {
     std::size_t missing = 0;
     std::unique_ptr<PendingSum> sum{};
   };
-  class Hook;
-
   void take(std::size_t bucket, std::size_t slot);
   void start(Bucket& bucket);
   /// Those whose turn it is.

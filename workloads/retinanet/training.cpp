@@ -145,6 +145,9 @@ void RetinaNetTraining::build() {
   if (TorchRanks* ranks = torch_ranks(context().ranks)) {
     expect_same(*ranks, "weights", hash_of(model_->parameters()), "give each the same weights");
     gradients_.emplace(*ranks, model_->parameters().trainable(), context().stopwatch);
+  } else if (recorded() && context().stopwatch != nullptr) {
+    gradient_times_.emplace(model_->parameters().trainable(),
+                            [stopwatch = context().stopwatch] { return stopwatch->now(); });
   }
 }
 
@@ -220,7 +223,9 @@ StepStats RetinaNetTraining::step() {
   const at::Tensor total = losses->total();
   {
     const Phase phase = context().phase("backward");
+    if (gradient_times_) gradient_times_->begin();
     total.backward();
+    if (gradient_times_) gradient_times_->end();
     outputs.reset();
   }
   std::vector<double> values = {total.item<double>(), losses->classification.item<double>(),
@@ -273,10 +278,12 @@ void RetinaNetTraining::load_state(const std::filesystem::path& file) {
 }
 
 WorkloadFacts RetinaNetTraining::facts_of_model() const {
-  return {.cost = retinanet_cost(context().batch_size, settings_.height, settings_.width,
-                                 spec_.classes, bf16(), spec_.architecture),
-          .hyperparameters = hyperparameters(),
-          .weights = {weights_}};
+  return {
+      .cost = retinanet_cost(context().batch_size, settings_.height, settings_.width, spec_.classes,
+                             bf16(), spec_.architecture),
+      .hyperparameters = hyperparameters(),
+      .weights = {weights_},
+      .gradients = gradient_times_ ? gradient_times_->buckets() : std::vector<GradientBucket>()};
 }
 
 std::map<std::string, std::string> RetinaNetTraining::hyperparameters() const {

@@ -8,6 +8,7 @@
 
 #include "kernels/optimizer/optimizer.hpp"
 #include "workloads/data/data_source.hpp"
+#include "workloads/distributed/gradient_buckets.hpp"
 #include "workloads/distributed/gradient_sum.hpp"
 #include "workloads/retinanet/architecture.hpp"
 #include "workloads/retinanet/detection_batches.hpp"
@@ -81,7 +82,8 @@ class RetinaNetTraining : public TorchWorkload, public Trains, public Verifiable
   std::optional<RetinaNet> model_;
   kernels::AdamFn* adam_step_ = nullptr;
   kernels::AdamState adam_;
-  std::optional<GradientSum> gradients_;  ///< of several ranks
+  std::optional<GradientSum> gradients_;           ///< of several ranks
+  std::optional<GradientTimes> gradient_times_{};  ///< of one that is recorded
   std::optional<DetectionBatches> batches_;
   std::optional<Batch> repeated_;
   Artifact weights_;

@@ -35,6 +35,7 @@ std::optional<MemoryUse> TorchWorkload::memory() const {
 }
 
 std::unique_ptr<StepRecorder> TorchWorkload::recorder(const WorkloadContext& /*context*/) {
+  recorded_ = true;
   return make_step_recorder();
 }
 

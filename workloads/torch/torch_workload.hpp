@@ -34,8 +34,11 @@ class TorchWorkload : public Workload, public Recordable, public Replayable, pub
   /// Valid from build() on.
   const WorkloadContext& context() const { return *context_; }
   bool bf16() const { return context_->precision == "bf16"; }
+  /// Whether `harness profile` looks into it.
+  bool recorded() const { return recorded_; }
 
  private:
+  bool recorded_ = false;
   const WorkloadContext* context_ = nullptr;
 };
 

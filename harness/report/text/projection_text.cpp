@@ -7,6 +7,7 @@
 #include "harness/base/text.hpp"
 #include "harness/report/common_text.hpp"
 #include "harness/report/text/columns.hpp"
+#include "harness/report/text/world_text.hpp"
 #include "harness/result/common_json.hpp"
 
 namespace harness {
@@ -69,11 +70,8 @@ std::string scale_text(const Projection& projection) {
   return fmt::format("scale     {:.2f}: {}\n", projection.slowdown, why);
 }
 
-}  // namespace
-
-std::string render_projection(const ProjectionReport& report, const Profile& profile,
-                              std::size_t columns) {
-  const Projection& projection = report.projection;
+/// What was projected, and under which settings.
+std::string heading(const ProjectionReport& report, const Profile& profile, std::size_t columns) {
   std::string text = fmt::format("projection of {} {}\n", printable(profile.rules.workload, 40),
                                  printable(profile.rules.version, 16));
   text += wrap("profile   " + set_up_text(profile.settings, profile.kernels), columns, 10) + "\n";
@@ -82,9 +80,40 @@ std::string render_projection(const ProjectionReport& report, const Profile& pro
     changes.push_back(fmt::format("{} {}", name, printable(value, 40)));
   }
   if (!changes.empty()) text += wrap("what if   " + join(changes, " · "), columns, 10) + "\n";
+  return text;
+}
+
+std::string notes_text(const ProjectionReport& report, std::size_t columns) {
+  std::string text;
+  for (const std::string& note : report.notes) {
+    text += wrap("note      " + printable(note, 400), columns, 10) + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string render_world_alone(const ProjectionReport& report, const Profile& profile,
+                               std::size_t columns) {
+  return heading(report, profile, columns) +
+         fmt::format("one rank  {} a step, as in the profile\n\n",
+                     format_quantity(report.recorded_step_seconds, "s")) +
+         render_world(*report.world) + notes_text(report, columns);
+}
+
+json world_json(const ProjectionReport& report) {
+  return {{"profile", report.profile_uuid},  {"file", report.profile_file},
+          {"what_if", report.what_if},       {"recorded_seconds", report.recorded_step_seconds},
+          {"world", to_json(*report.world)}, {"notes", report.notes}};
+}
+
+std::string render_projection(const ProjectionReport& report, const Profile& profile,
+                              std::size_t columns) {
+  const Projection& projection = report.projection;
+  std::string text = heading(report, profile, columns);
   text += fmt::format("\nrecorded  {} (without what recording costs)\n",
                       format_quantity(report.recorded_step_seconds, "s"));
-  if (!changes.empty() && !projection.scaled_by.empty()) {
+  if (!report.what_if.empty() && !projection.scaled_by.empty()) {
     text += fmt::format("unchanged {} here and now (recorded, times the scale below)\n",
                         format_quantity(report.recorded_step_seconds * projection.slowdown, "s"));
   }
@@ -99,6 +128,7 @@ std::string render_projection(const ProjectionReport& report, const Profile& pro
   }
   text += parts_text(projection, columns);
   text += "\n";
+  if (report.world) text += render_world(*report.world);
   const bool stopped = std::ssize(report.rounds) < report.rounds_wanted;
   text += wrap(fmt::format(
                    "rounds    {}{} of {}, run with {}", report.rounds.size(),
@@ -113,9 +143,7 @@ std::string render_projection(const ProjectionReport& report, const Profile& pro
   if (report.what_if.count("batch-size") > 0) {
     text += "note      recorded, part by part: times the ratio of the batches\n";
   }
-  for (const std::string& note : report.notes) {
-    text += wrap("note      " + printable(note, 400), columns, 10) + "\n";
-  }
+  text += notes_text(report, columns);
   for (const std::string& file : report.problem_files) {
     text += fmt::format("benchdnn  {}\n", printable(file, 400));
   }
@@ -158,6 +186,7 @@ json to_json(const ProjectionReport& report) {
       {"rounds_wanted", report.rounds_wanted},
       {"notes", report.notes},
       {"problem_files", report.problem_files}};
+  if (report.world) document["world"] = to_json(*report.world);
   if (projection.measured) document["measured_seconds"] = projection.measured->center;
   return document;
 }
