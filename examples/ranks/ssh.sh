@@ -52,9 +52,12 @@ trap stop INT TERM HUP
 # All end together; rank 0 says how. A signal ends the waiting, not the ranks.
 code=0
 for process in "${processes[@]}"; do
-  while kill -0 "$process" 2>/dev/null; do
-    wait "$process" && ended=0 || ended=$?
-    if [[ "$process" == "${processes[0]}" ]]; then code="$ended"; fi
+  ended=0
+  wait "$process" || ended=$?
+  while ((ended > 128)) && kill -0 "$process" 2>/dev/null; do
+    ended=0
+    wait "$process" || ended=$?
   done
+  if [[ "$process" == "${processes[0]}" ]]; then code="$ended"; fi
 done
 exit "$code"

@@ -102,6 +102,7 @@ ExitCode measure_as_rank(const RunInvocation& invocation, const RankOrder& order
 ExitCode follow(const RunInvocation& invocation, const WorldPlace& place) {
   FollowTask task;
   task.out = invocation.out;
+  task.pause_seconds = invocation.pause_seconds;
   if (invocation.resume.empty()) {
     const RunPlan plan = make_plan(invocation.request, home_folder());  // what is wrong is said now
     task.cpus = plan.cpus;

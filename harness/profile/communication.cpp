@@ -8,6 +8,9 @@
 namespace harness {
 namespace {
 
+// A larger one is not nearly all latency.
+constexpr double kMostForLatency = 65'536;
+
 /// Messages one after the other, and how often each byte is sent.
 struct Shape {
   double messages = 0;
@@ -33,6 +36,10 @@ Network::Network(std::vector<TimedSum> sums, int ranks) {
   if (!sound) {
     throw Error("the network", "needs sums of two sizes over two ranks or more",
                 "harness run --workload allreduce --ranks 2 measures some");
+  }
+  if (sums.front().bytes > kMostForLatency) {
+    throw Error("the network", "its smallest sum tells no latency",
+                "measure it with one of at most 65536 bytes");
   }
   const Shape shape = shape_of(SumAlgorithm::kRing, ranks);
   // The smallest one is nearly all latency; the rest of it is none.

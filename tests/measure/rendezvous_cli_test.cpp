@@ -90,7 +90,7 @@ TEST_CASE("what starts a process for each rank says which one it is", "[ranks][r
     return std::map<std::string, std::vector<std::string>>{
         {"torchrun",
          {"RANK=" + rank, "WORLD_SIZE=2", "MASTER_ADDR=127.0.0.1", "MASTER_PORT=" + port,
-          "TORCHELASTIC_RUN_ID=none"}},
+          "TORCHELASTIC_RUN_ID=a-run"}},
         {"mpirun",
          {"OMPI_COMM_WORLD_RANK=" + rank, "OMPI_COMM_WORLD_SIZE=2", "OMPI_COMM_WORLD_LOCAL_SIZE=2",
           "PMIX_NAMESPACE=prterun-test-" + port + "@1"}},
@@ -214,6 +214,16 @@ TEST_CASE("ranks with other settings are named", "[ranks][rendezvous]") {
   const ErrorParts parts = refusal_in(led);
   CHECK(parts.about == "rank 1");
   CHECK(parts.names("batch_size"));
+  CHECK(follower->wait().code == 1);
+}
+
+TEST_CASE("more ranks than CPUs of a machine need a word", "[ranks][rendezvous]") {
+  const TemporaryFolder out;
+  const World world(out / "run");
+  const auto follower = start_rank(world.steps(1, 8, {"--cpus", "0"}));
+  const ErrorParts parts = refusal_in(run_harness(world.steps(0, 8, {"--cpus", "0"}), {run_key()}));
+  CHECK(parts.about == "rank 0");
+  CHECK(parts.names("--oversubscribe"));
   CHECK(follower->wait().code == 1);
 }
 

@@ -59,7 +59,8 @@ TEST_CASE("networks that tell nothing are refused", "[communication]") {
   CHECK_THROWS_AS(Network({{0, 0.1}, {2, 0.2}}, 2), Error);
   CHECK_THROWS_AS(Network({{1, 0.1}, {2, 0}}, 2), Error);
   CHECK_THROWS_AS(Network({{1, 0.1}, {2, NAN}}, 2), Error);
-  CHECK_THROWS_AS(Network({{1, 0.2}, {2, 0.1}}, 2), Error);  // the larger is the faster one
+  CHECK_THROWS_AS(Network({{1e6, 0.1}, {1e7, 0.2}}, 2), Error);  // no latency
+  CHECK_THROWS_AS(Network({{1, 0.2}, {2, 0.1}}, 2), Error);      // the larger is the faster one
 }
 
 TEST_CASE("what the backward pass does not hide is waited for", "[communication]") {

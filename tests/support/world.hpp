@@ -61,6 +61,7 @@ class World {
     std::vector<std::string> list = arguments(
         rank, {"--workload", "null", "--steps", std::to_string(count), "--set", "step-ms=20"},
         world);
+    if (world > 2) list.emplace_back("--oversubscribe");  // there may be no more CPUs
     if (rank == 0) list.insert(list.end(), {"--out", out_.string()});
     list.insert(list.end(), more.begin(), more.end());
     return list;

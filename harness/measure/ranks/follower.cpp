@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "harness/base/print.hpp"
@@ -28,6 +29,8 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr int kPauseMilliseconds = 50;
+// So long rank 0 may be busy with the result, and silent.
+constexpr double kWritingSeconds = 120;
 // So long a rank may take to end in good order when rank 0 is lost.
 constexpr double kPatienceSeconds = 8;
 
@@ -40,35 +43,37 @@ class Line {
   int descriptor() const { return guest_.descriptor(); }
   void say(const json& message) const { guest_.say(message); }
 
-  /// What rank 0 says, if anything. Throws LostRank where it is gone or silent.
-  std::optional<json> hear() {
+  /// What rank 0 says, if anything. Throws LostRank where it is gone or silent for so long.
+  std::optional<json> hear(double silence = kSilenceSeconds) {
     const double now = steady_seconds();
+    // Heard before anything is said: its last word is there to be read when it has gone already.
+    std::optional<json> message = guest_.hear_within(0);
+    if (message) {
+      heard_ = now;
+      return message;
+    }
+    if (now - heard_ > silence) throw LostRank("the machine of rank 0 does not answer");
     if (now - said_ > kSignSeconds) {
       guest_.say(json::object());
       said_ = now;
     }
-    std::optional<json> message = guest_.hear_within(0);
-    if (message) {
-      heard_ = now;
-    } else if (now - heard_ > kSilenceSeconds) {
-      throw LostRank("the machine of rank 0 does not answer");
-    }
     return message;
   }
 
-  /// Waits for a message with `key`.
-  json wait_for(const char* key) {
+  /// Waits for a message with `key`, or for the end.
+  json wait_for(const char* key, double silence = kSilenceSeconds) {
     const double start = steady_seconds();
     bool noticed = false;
     while (true) {
-      if (interrupt_requested()) throw Interrupted();
+      // The end comes to who was interrupted, too.
+      if (interrupt_requested() && std::string_view(key) != "done") throw Interrupted();
       if (steady_seconds() - start > kNoticeSeconds && !std::exchange(noticed, true)) {
         print_err("rank " + std::to_string(rank_) + " waits for others\n");
       }
       pollfd file{guest_.descriptor(), POLLIN, 0};
       ::poll(&file, 1, kPauseMilliseconds);
-      const std::optional<json> message = hear();
-      if (message && message->contains("done")) return *message;  // whatever was waited for
+      const std::optional<json> message = hear(silence);
+      if (message && message->contains("done")) return *message;
       if (message && message->contains(key)) return *message;
     }
   }
@@ -107,7 +112,7 @@ std::optional<json> watch(Member& member, Line& line) {
       wait_for_a_word(member, line.descriptor());
       member.listen();
       member.look_after(steady_seconds());
-      const std::optional<json> message = line.hear();
+      std::optional<json> message = line.hear();
       if (message && message->contains("hang_up")) member.tell(kHangUpSignal);
       if (message && message->contains("give_up")) member.give_up();
       if (message && message->contains("done")) return message;
@@ -150,7 +155,7 @@ json follow_run(const WorldPlace& place, const FollowTask& task, const std::vect
   } catch (const std::exception& error) {
     line.say({{"ended", reason(error)}, {"failed", true}, {"given_up", false}});
   }
-  return line.wait_for("done");
+  return line.wait_for("done", kWritingSeconds);
 }
 
 }  // namespace
@@ -158,11 +163,16 @@ json follow_run(const WorldPlace& place, const FollowTask& task, const std::vect
 ExitCode follow_ranks(const WorldPlace& place, const FollowTask& task) {
   const std::vector<int> cpus = task.cpus.empty() ? usable_cpus().cpus : task.cpus;
   const json here = site_here(task.cpus);
+  WorldPlace meeting = place;
+  auto first = ExitCode::kOk;
   while (true) {
-    Line line(place, here);
+    Line line(meeting, here);
     json message = line.wait_for("start");
-    if (message.contains("start")) message = follow_run(place, task, cpus, message, line);
-    if (!message.value("more", false)) return static_cast<ExitCode>(message.at("done").get<int>());
+    if (message.contains("start")) message = follow_run(meeting, task, cpus, message, line);
+    const auto code = static_cast<ExitCode>(message.at("done").get<int>());
+    if (first == ExitCode::kOk) first = code;
+    if (!message.value("more", false)) return first;
+    meeting.timeout_seconds = place.timeout_seconds + task.pause_seconds;
   }
 }
 

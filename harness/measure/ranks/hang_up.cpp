@@ -1,6 +1,7 @@
 #include "harness/measure/ranks/hang_up.hpp"
 
 #include <atomic>
+#include <cerrno>
 
 namespace harness {
 namespace {
@@ -8,7 +9,9 @@ namespace {
 std::atomic<Ranks*> hung_up_by_signal{nullptr};
 
 void hang_up_now(int /*signal*/) {
+  const int interrupted = errno;
   if (Ranks* ranks = hung_up_by_signal.load()) ranks->hang_up();
+  errno = interrupted;
 }
 
 }  // namespace

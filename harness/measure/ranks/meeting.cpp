@@ -13,6 +13,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/hash.hpp"
+#include "harness/base/print.hpp"
 #include "harness/base/text.hpp"
 #include "harness/lockstep/protocol.hpp"
 #include "harness/measure/ranks/handshake.hpp"
@@ -26,13 +27,19 @@ using nlohmann::json;
 
 // Who has not shown the key by then goes; and so many may be about to show it.
 constexpr double kHandshakeSeconds = 5;
-constexpr std::size_t kMostStrangers = 64;
+constexpr std::ptrdiff_t kMostStrangers = 64;
 
-/// Bound to the first of the host's addresses that is one of this machine.
+/// Bound to the first of the host's addresses that is one of this machine. Where the name stands
+/// for other ones too, none that only this machine reaches.
 int listen_at(const MeetingPlace& at, double timeout_seconds) {
   const AddressList addresses(at, true, timeout_seconds);
+  bool reached = false;
+  for (const addrinfo* one = addresses.first(); one != nullptr; one = one->ai_next) {
+    reached = reached || !is_loopback(*one);
+  }
   int error = 0;
   for (const addrinfo* one = addresses.first(); one != nullptr; one = one->ai_next) {
+    if (reached && is_loopback(*one)) continue;
     const int file = ::socket(one->ai_family, one->ai_socktype | SOCK_CLOEXEC, one->ai_protocol);
     if (file < 0) continue;
     const int yes = 1;
@@ -58,7 +65,7 @@ int listen_at(const MeetingPlace& at, double timeout_seconds) {
 }  // namespace
 
 struct Meeting::Connection {
-  explicit Connection(int file) : descriptor(file), channel(file, ::dup(file)) {}
+  explicit Connection(int file) : descriptor(file), channel(file, second_descriptor(file)) {}
 
   int descriptor;
   LineChannel channel;
@@ -73,6 +80,11 @@ struct Meeting::Connection {
 Meeting::Meeting(const MeetingPlace& at, int world, double timeout_seconds)
     : place_(at), world_(world), listener_(listen_at(at, timeout_seconds)) {
   const auto [host, port] = own_end(listener_);
+  // As Debian has it for a machine's own name.
+  if (host.starts_with("127.0.1.")) {
+    print_err(fmt::format("rank 0 can be reached from this machine alone: {} is {} here\n",
+                          printable(at.host), host));
+  }
   place_.host = host;
   place_.port = port;
 }
@@ -102,11 +114,9 @@ void Meeting::accept_one() {
   const int file = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
   if (file < 0) return;
   send_within(file, kHandshakeSeconds);
-  const auto strangers = std::count_if(connections_.begin(), connections_.end(),
-                                       [](const auto& one) { return one->role.empty(); });
-  if (strangers >= static_cast<std::ptrdiff_t>(kMostStrangers)) {
-    ::close(file);
-    return;
+  const auto is_stranger = [](const auto& one) { return one->role.empty() && !one->closed; };
+  if (std::count_if(connections_.begin(), connections_.end(), is_stranger) >= kMostStrangers) {
+    close(**std::find_if(connections_.begin(), connections_.end(), is_stranger));  // the oldest
   }
   Connection& connection = *connections_.emplace_back(std::make_unique<Connection>(file));
   send(connection, {{"ranks", 1}, {"word", connection.word}});
@@ -176,10 +186,11 @@ void Meeting::let_in(Connection& connection, const json& message) {
 }
 
 void Meeting::hear_rank(Connection& connection, const json& message) {
-  if (const auto key = message.find("put"); key != message.end()) {
-    told_[key->get<std::string>()] = message.at("value");
+  if (const auto put = message.find("put"); put != message.end()) {
+    const std::string key = *put;
+    told_[key] = message.at("value");
     for (const auto& other : connections_) {
-      if (other->closed || other->waits_for != *key) continue;
+      if (other->closed || other->waits_for != key) continue;
       other->waits_for.clear();
       send(*other, {{"value", message.at("value")}});
     }
@@ -217,11 +228,11 @@ void Meeting::close(Connection& connection) {
   connection.closed = true;
   if (connection.role != kLauncher) return;
   Launcher& launcher = launchers_.at(connection.rank);
-  launcher.gone = !launcher.ended;
+  if (!launcher.ended) launcher.gone_since = connection.heard;
 }
 
 void Meeting::forget_gone() {
-  std::erase_if(launchers_, [](const auto& one) { return one.second.gone; });
+  std::erase_if(launchers_, [](const auto& one) { return one.second.gone_since > 0; });
 }
 
 void Meeting::tell(int rank, const json& message) {

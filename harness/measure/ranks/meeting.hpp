@@ -26,7 +26,9 @@ class Meeting {
     std::optional<std::string> ended{};  ///< how the rank was lost; empty text: by itself
     bool failed = false;                 ///< it ended, not in good order
     bool given_up = false;               ///< it was ended, since another was lost
-    bool gone = false;  ///< it went, or fell silent, before it said that the rank ended
+    /// Since when it has not been heard, of one that went, or fell silent, before it said that the
+    /// rank ended; 0: none of these.
+    double gone_since = 0;
   };
 
   /// Listens. Throws Error where that cannot be, or the host's name is not known within so long.

@@ -58,7 +58,7 @@ bool MeetingGuest::try_once(const WorldPlace& place, const std::string& role, co
   const int file = connect_to(place);
   if (file < 0) return false;
   descriptor_ = file;
-  channel_.emplace(file, ::dup(file));
+  channel_.emplace(file, second_descriptor(file));
   std::string refused;
   try {
     const std::optional<json> greeting = hear_within(kAnswerSeconds);

@@ -148,8 +148,7 @@ void Member::give_up() {
 MemberEnd Member::end() const {
   MemberEnd end = end_;
   if (!end.lost.empty()) return end;
-  const RankEnd told = rank_end(end.handed_over);
-  if (told.result || told.error) return end;
+  if (!end.handed_over.empty()) return end;
   end.lost = last_words(errors_);
   if (end.lost.empty()) end.lost = "its process ended without a word";
   return end;

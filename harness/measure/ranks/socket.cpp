@@ -1,5 +1,6 @@
 #include "harness/measure/ranks/socket.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -7,7 +8,9 @@
 #include <sys/time.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 
 #include "harness/base/error.hpp"
 #include "harness/base/print.hpp"
@@ -46,6 +49,21 @@ AddressList::AddressList(const MeetingPlace& place, bool to_listen, double timeo
                 std::string("nobody knows this host: ") + ::gai_strerror(failed),
                 "--rendezvous HOST:PORT, of the machine of rank 0");
   }
+}
+
+bool is_loopback(const addrinfo& address) {
+  if (address.ai_family == AF_INET) {
+    const auto* plain = reinterpret_cast<const sockaddr_in*>(address.ai_addr);
+    return (ntohl(plain->sin_addr.s_addr) >> 24) == 127;
+  }
+  if (address.ai_family != AF_INET6) return false;
+  return IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6*>(address.ai_addr)->sin6_addr);
+}
+
+int second_descriptor(int socket) {
+  const int second = ::fcntl(socket, F_DUPFD_CLOEXEC, 0);
+  if (second < 0) throw Error("a connection", std::strerror(errno));
+  return second;
 }
 
 std::pair<std::string, int> own_end(int socket) {

@@ -25,6 +25,11 @@ class AddressList {
   addrinfo* list_ = nullptr;
 };
 
+bool is_loopback(const addrinfo& address);
+
+/// For the same socket once more; processes that are started do not inherit it. Throws Error.
+int second_descriptor(int socket);
+
 /// Address and port of the socket's own end, as numbers.
 std::pair<std::string, int> own_end(int socket);
 

@@ -92,6 +92,7 @@ class Team {
       said[static_cast<std::size_t>(rank)] = launcher.here;
     }
     sites_ = sites_of(said);
+    refuse_crowd(said);
     RankOrder order;
     order.place = {0, world_, meeting_.place()};
     order.threads = common_threads(said, sites_);
@@ -178,6 +179,20 @@ class Team {
   }
 
  private:
+  /// Ranks that others started are counted only now.
+  void refuse_crowd(const std::vector<json>& said) const {
+    if (plan_.asked("oversubscribe") == true) return;
+    for (std::size_t rank = 0; rank < said.size(); ++rank) {
+      const auto cpus = said[rank].at("cpus").size();
+      if (static_cast<std::size_t>(sites_[rank].parts) <= cpus) continue;
+      throw Error(fmt::format("rank {}", rank),
+                  fmt::format("shares {} with {} others",
+                              format_count(std::ssize(said[rank].at("cpus")), "CPU"),
+                              sites_[rank].parts - 1),
+                  "fewer ranks on its machine, or --oversubscribe for all");
+    }
+  }
+
   void serve() {
     std::vector<pollfd> pipes;
     for (const auto& [rank, member] : members_) pipes.push_back(member->speaks_at());
@@ -188,11 +203,12 @@ class Team {
   bool all_done() {
     return std::all_of(members_.begin(), members_.end(),
                        [](const auto& one) { return one.second->done(); }) &&
-           std::all_of(meeting_.launchers().begin(), meeting_.launchers().end(),
-                       [](const auto& one) { return one.second.ended || one.second.gone; });
+           std::all_of(
+               meeting_.launchers().begin(), meeting_.launchers().end(),
+               [](const auto& one) { return one.second.ended || one.second.gone_since > 0; });
   }
 
-  /// 0: there is none. Who fell silent did so a while ago.
+  /// When it began; 0: there is none. Who fell silent did so a while ago.
   double began_trouble(double now) {
     double began = 0;
     for (const auto& [rank, member] : members_) {
@@ -200,7 +216,7 @@ class Team {
     }
     for (const auto& [rank, launcher] : meeting_.launchers()) {
       if (launcher.failed) began = now;
-      if (launcher.gone) began = now - kSilenceSeconds;
+      if (launcher.gone_since > 0) began = launcher.gone_since;
     }
     return began;
   }
@@ -267,7 +283,8 @@ Result measure_in_ranks(const RunPlan& plan, const MeasureTask& task) {
     }
   }
   const ExitCode code = exit_code(result.status, false);
-  team.dismiss(code, code != ExitCode::kAborted && task.position.index < task.position.count);
+  team.dismiss(code, code != ExitCode::kAborted && !interrupt_requested() &&
+                         task.position.index < task.position.count);
   return result;
 }
 

@@ -20,8 +20,9 @@ constexpr const char* kTimeout = "HARNESS_RENDEZVOUS_TIMEOUT";
 constexpr const char* kKey = "HARNESS_RUN_KEY";
 constexpr int kMostPort = 65'535;
 
+/// Empty where it is not set; also for a null `name`.
 std::string variable(const char* name) {
-  const char* text = std::getenv(name);
+  const char* text = name == nullptr ? nullptr : std::getenv(name);
   return text == nullptr ? std::string() : text;
 }
 
@@ -30,18 +31,18 @@ struct Starter {
   const char* name;
   const char* rank;
   const char* world;
-  const char* job;  ///< what tells its run from others
+  const char* job;  ///< what tells its run from others; null: nothing does
 };
 
 // The one nearest to us first: torchrun is started by srun, mpirun in what Slurm granted. A script
 // that sbatch runs has SLURM_NTASKS and SLURM_PROCID, too, and is alone; only srun speaks of a
 // step.
 constexpr Starter kStarters[] = {
-    {"the environment", kRank, kWorld, kRendezvous},
+    {"the environment", kRank, kWorld, nullptr},
     {"torchrun", "RANK", "WORLD_SIZE", "TORCHELASTIC_RUN_ID"},
     {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE"},
     {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_JOB_ID"},
-    {"mpiexec", "PMI_RANK", "PMI_SIZE", "PMI_ID"},
+    {"mpiexec", "PMI_RANK", "PMI_SIZE", nullptr},
 };
 
 int number_of(const char* name, int low, int high) {
@@ -88,9 +89,15 @@ bool all_on_this_machine(const Starter& starter) {
   return std::string(starter.name) == "mpirun" && local == variable(starter.world);
 }
 
+/// What tells the starter's run from others; empty where nothing does.
+std::string job_of(const Starter& starter) {
+  const std::string job = variable(starter.job);
+  return job == "none" ? std::string() : job;  // as torchrun has it without an id
+}
+
 /// Empty where the starter does not say it.
 std::optional<MeetingPlace> meeting_of(const Starter& starter) {
-  const std::string job = variable(starter.job) + variable("SLURM_STEP_ID");
+  const std::string job = job_of(starter) + variable("SLURM_STEP_ID");
   const std::string address = variable("MASTER_ADDR");
   if (const std::string port = variable("MASTER_PORT"); !address.empty() && !port.empty()) {
     // Behind that one torchrun itself may listen.
@@ -150,7 +157,7 @@ std::optional<WorldPlace> world_place(const AskedPlace& asked) {
   if (place.world == 1) return std::nullopt;
   place.meeting = choose_meeting(asked, starter);
   place.meeting.key = variable(kKey);
-  if (place.meeting.key.empty() && starter != nullptr) place.meeting.key = variable(starter->job);
+  if (place.meeting.key.empty() && starter != nullptr) place.meeting.key = job_of(*starter);
   if (place.meeting.key.empty()) {
     throw Error(kKey, "is not set: the ranks of one run know each other by it",
                 "give all of them the same, such as 'openssl rand -hex 16' makes");
