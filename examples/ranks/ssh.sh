@@ -39,7 +39,7 @@ for rank in "${!hosts[@]}"; do
   ${HARNESS_SSH:-ssh} "${hosts[rank]}" "$(remote "$rank")" <"$lines/$rank" &
   processes+=($!)
 done
-key="$(openssl rand -hex 16)"
+key="$(od -An -N16 -tx1 /dev/urandom | tr -d ' ')"
 inputs=()
 for rank in "${!hosts[@]}"; do
   exec {input}>"$lines/$rank"

@@ -204,7 +204,9 @@ Package make_package(std::vector<PackagedRun> runs, const LogRules& rules,
   const Result& result = runs.front().result;
   const SystemDescriptionFacts facts = {
       logged(first, "submission_org").get<std::string>(),
-      logged(first, "submission_division").get<std::string>(), platform, framework_of(result),
+      logged(first, "submission_division").get<std::string>(),
+      platform,
+      framework_of(result),
       fmt::format("{} Workload {}, commit {}.", mark, result.rules.workload,
                   result.identity.git_commit),
       result.world ? result.world->nodes : 1};
