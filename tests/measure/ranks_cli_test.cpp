@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "tests/support/rank_process.hpp"
+#include "tests/support/rank_runs.hpp"
 #include "tests/support/temporary_folder.hpp"
-#include "tests/support/training_runs.hpp"
 
 using namespace harness;  // NOLINT(google-build-using-namespace)
 using nlohmann::json;
@@ -41,12 +41,6 @@ void kill_rank(const Process& leader, int rank, int signal) {
   const pid_t process = rank_process(leader.id(), rank);
   REQUIRE(process != 0);
   ::kill(process, signal);
-}
-
-json only_result(const fs::path& out) {
-  const std::vector<json> results = results_in(out);
-  REQUIRE(results.size() == 1);
-  return results.front();
 }
 
 /// How many processes are told in their environment to write there.
@@ -184,12 +178,7 @@ TEST_CASE("Ctrl-C stops all ranks after the same step", "[ranks]") {
   CHECK(stop_lines(outcome).size() == 1);
   CHECK(error_lines(outcome).size() == 1);
   CHECK(only_result(out.path())["status"]["state"] == "aborted");
-  std::vector<std::size_t> lines;
-  for (const fs::path& file : files_ending(out.path(), ".jsonl")) {
-    lines.push_back(lines_of(file).size());
-  }
-  REQUIRE(lines.size() == 2);
-  CHECK(lines[0] == lines[1]);
+  check_same_steps(out.path());
   check_all_gone(out.path());
 }
 

@@ -15,9 +15,9 @@
 
 #include "tests/support/process.hpp"
 #include "tests/support/rank_process.hpp"
+#include "tests/support/rank_runs.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/temporary_folder.hpp"
-#include "tests/support/training_runs.hpp"
 #include "tests/support/world.hpp"
 
 using namespace harness;  // NOLINT(google-build-using-namespace)
@@ -25,12 +25,6 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 namespace {
-
-json only_result(const fs::path& out) {
-  const std::vector<json> results = results_in(out);
-  REQUIRE(results.size() == 1);
-  return results.front();
-}
 
 /// Connects, sends `bytes`, and hears until the other end closes.
 std::string say_to(const World& world, const std::string& bytes) {
@@ -50,6 +44,16 @@ std::string say_to(const World& world, const std::string& bytes) {
   ::close(file);
   return heard;
 }
+
+/// Two ranks in the midst of a long run.
+struct Stepping {
+  TemporaryFolder out{};
+  World world{out.path()};
+  std::unique_ptr<Process> follower = start_rank(world.steps(1, 3000));
+  std::unique_ptr<Process> leader = start_rank(world.steps(0, 3000));
+
+  Stepping() { wait_for_first_step(out.path()); }
+};
 
 }  // namespace
 
@@ -228,21 +232,17 @@ TEST_CASE("more ranks than CPUs of a machine need a word", "[ranks][rendezvous]"
 }
 
 TEST_CASE("a process that is lost ends the run everywhere", "[ranks][rendezvous]") {
-  const TemporaryFolder out;
-  const World world(out.path());
-  const auto follower = start_rank(world.steps(1, 1000));
-  const auto leader = start_rank(world.steps(0, 1000));
-  wait_for_first_step(out.path());
+  const Stepping ranks;
   const std::string lost = GENERATE("rank 0", "rank 1", "launcher of rank 1");
   if (lost == "rank 0") {
-    ::kill(rank_process(leader->id(), 0), SIGKILL);
+    ::kill(rank_process(ranks.leader->id(), 0), SIGKILL);
   } else if (lost == "rank 1") {
-    ::kill(rank_process(follower->id(), 1), SIGKILL);
+    ::kill(rank_process(ranks.follower->id(), 1), SIGKILL);
   } else {
-    follower->signal(SIGKILL);
+    ranks.follower->signal(SIGKILL);
   }
-  const Outcome led = leader->wait();
-  const Outcome followed = follower->wait();
+  const Outcome led = ranks.leader->wait();
+  const Outcome followed = ranks.follower->wait();
   CAPTURE(lost, led.out, led.err, followed.out, followed.err);
   CHECK(led.code == 2);
   REQUIRE(error_lines(led).size() == 1);
@@ -251,21 +251,17 @@ TEST_CASE("a process that is lost ends the run everywhere", "[ranks][rendezvous]
     CHECK(followed.code == 2);
     CHECK(error_lines(followed).empty());  // one line from one rank
   }
-  const json result = only_result(out.path());
+  const json result = only_result(ranks.out.path());
   CHECK(result["status"]["state"] == "aborted");
   CHECK_FALSE(result["metrics"][0]["samples"].empty());
-  CHECK(run_harness({"validate", out.path().string()}).code == 3);
+  CHECK(run_harness({"validate", ranks.out.path().string()}).code == 3);
 }
 
 TEST_CASE("ranks end when the process of rank 0 is lost", "[ranks][rendezvous]") {
-  const TemporaryFolder out;
-  const World world(out.path());
-  const auto follower = start_rank(world.steps(1, 1000));
-  const auto leader = start_rank(world.steps(0, 1000));
-  wait_for_first_step(out.path());
-  leader->signal(SIGKILL);
-  leader->wait();
-  const Outcome followed = follower->wait();
+  const Stepping ranks;
+  ranks.leader->signal(SIGKILL);
+  ranks.leader->wait();
+  const Outcome followed = ranks.follower->wait();
   CAPTURE(followed.out, followed.err);
   CHECK(followed.code == 2);
   CHECK(error_lines(followed).size() == 1);
@@ -273,44 +269,31 @@ TEST_CASE("ranks end when the process of rank 0 is lost", "[ranks][rendezvous]")
 }
 
 TEST_CASE("a machine that falls silent counts as lost", "[ranks][rendezvous][long]") {
-  const TemporaryFolder out;
-  const World world(out.path());
-  const auto follower = start_rank(world.steps(1, 3000));
-  const auto leader = start_rank(world.steps(0, 3000));
-  wait_for_first_step(out.path());
-  const pid_t rank = rank_process(follower->id(), 1);
-  follower->signal(SIGSTOP);
+  const Stepping ranks;
+  const pid_t rank = rank_process(ranks.follower->id(), 1);
+  ranks.follower->signal(SIGSTOP);
   ::kill(rank, SIGSTOP);
-  const Outcome led = leader->wait();
+  const Outcome led = ranks.leader->wait();
   CAPTURE(led.out, led.err);
   CHECK(led.code == 2);
   REQUIRE(error_lines(led).size() == 1);
   CHECK_THAT(error_lines(led)[0], Catch::Contains("rank 1: its machine does not answer"));
-  CHECK(only_result(out.path())["status"]["state"] == "aborted");
+  CHECK(only_result(ranks.out.path())["status"]["state"] == "aborted");
   ::kill(rank, SIGCONT);
-  follower->signal(SIGCONT);
-  CHECK(follower->wait().code == 2);
+  ranks.follower->signal(SIGCONT);
+  CHECK(ranks.follower->wait().code == 2);
 }
 
 TEST_CASE("Ctrl-C on one rank stops all after the same step", "[ranks][rendezvous]") {
-  const TemporaryFolder out;
-  const World world(out.path());
-  const auto follower = start_rank(world.steps(1, 1000));
-  const auto leader = start_rank(world.steps(0, 1000));
-  wait_for_first_step(out.path());
-  (GENERATE(true, false) ? leader : follower)->signal(SIGINT);
-  const Outcome led = leader->wait();
-  const Outcome followed = follower->wait();
+  const Stepping ranks;
+  (GENERATE(true, false) ? ranks.leader : ranks.follower)->signal(SIGINT);
+  const Outcome led = ranks.leader->wait();
+  const Outcome followed = ranks.follower->wait();
   CAPTURE(led.out, led.err, followed.out, followed.err);
   CHECK(led.code == 2);
   CHECK(followed.code == 2);
-  CHECK(only_result(out.path())["status"]["state"] == "aborted");
-  std::vector<std::size_t> lines;
-  for (const fs::path& file : files_ending(out.path(), ".jsonl")) {
-    lines.push_back(lines_of(file).size());
-  }
-  REQUIRE(lines.size() == 2);
-  CHECK(lines[0] == lines[1]);
+  CHECK(only_result(ranks.out.path())["status"]["state"] == "aborted");
+  check_same_steps(ranks.out.path());
 }
 
 TEST_CASE("a series of trainings meets anew for each run", "[ranks][rendezvous]") {

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/process.hpp"
+#include "tests/support/rank_runs.hpp"
 #include "tests/support/temporary_folder.hpp"
-#include "tests/support/training_runs.hpp"
 
 using namespace harness;  // NOLINT(google-build-using-namespace)
 using nlohmann::json;
@@ -39,12 +39,6 @@ bool not_allowed(const Outcome& outcome) {
   if (outcome.code != kNotAllowed) return false;
   WARN("no network namespaces here: ranks on two machines were not tried");
   return true;
-}
-
-json only_result(const fs::path& out) {
-  const std::vector<json> results = results_in(out);
-  REQUIRE(results.size() == 1);
-  return results.front();
 }
 
 }  // namespace
