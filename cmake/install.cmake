@@ -9,6 +9,9 @@ if(HARNESS_TORCH)
   set_target_properties(harness PROPERTIES INSTALL_RPATH "${_runpath}")
 endif()
 install(TARGETS harness RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+if(TARGET harness_mpi)
+  install(TARGETS harness_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_BINDIR})  # it is looked for beside the program
+endif()
 
 # harness/base/files.cpp looks for this folder beside bin/. Same names in it as in the source tree.
 set(_home share/harness)

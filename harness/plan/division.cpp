@@ -79,6 +79,10 @@ std::vector<Departure> tier_departures(const Rules& rules, const std::string& ti
   if (rules.ablation && effective.contains("rounds") && actual("rounds") < rules.ablation->rounds) {
     add("rounds", fmt::format("at least {}", rules.ablation->rounds));
   }
+  // Only of several ranks, from 1.14.0 of the schema on.
+  if (!actual("gradient_sums").is_null() && actual("gradient_sums") != "fp32") {
+    add("gradient_sums", "fp32");
+  }
   // Until 1.2.0 of its schema an ablation had none.
   if (rules.ablation && effective.contains("clusters") &&
       actual("clusters") < rules.ablation->clusters) {

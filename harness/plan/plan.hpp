@@ -48,8 +48,9 @@ struct RunPlan {
   std::vector<int> cpus{};  ///< empty: no pinning
   std::string division{};   ///< asked for: closed, open, or empty for "as it turns out"
   std::int64_t runs = 1;
-  int ranks = 1;       ///< processes that share the work of each step
-  int ranks_here = 1;  ///< of them, on this machine
+  int ranks = 1;         ///< processes that share the work of each step
+  int ranks_here = 1;    ///< of them, on this machine
+  std::string engine{};  ///< that carries words between them
   std::optional<RankShare> rank_share{};
   std::optional<double> quality_target{};
   bool dry_run = false;

@@ -66,8 +66,17 @@ int choose_ranks(const RunPlan& plan, std::int64_t ranks) {
   if (plan.scenario->info().by_loadgen) {
     throw Error(what, "scenario '" + plan.scenario->info().name + "' is for one process");
   }
-  rank_engine();
   return static_cast<int>(ranks);
+}
+
+/// A text that only several ranks have.
+json choose_of_ranks(RunPlan& plan, const Setting& what) {
+  if (plan.ranks == 1 && !plan.asked(what.name).is_null()) {
+    throw Error("--" + what.option(), "is for several processes", "--ranks N, or leave it out");
+  }
+  const json value = checked(plan, what);
+  if (plan.ranks > 1) plan.effective[what.name] = value;
+  return value;
 }
 
 }  // namespace
@@ -90,6 +99,33 @@ std::vector<Setting> process_settings() {
                  plan, integer_in_bounds(what, asked.is_null() ? 1 : asked.get<std::int64_t>()));
              plan.ranks_here = plan.rank_share ? plan.rank_share->ranks_here : plan.ranks;
              plan.effective["ranks"] = plan.ranks;
+           }},
+      {.name = "engine",
+       .scope = kRun,
+       .part = kExempt,  // the world's own words say more
+       .summary = "what carries words and gradients between ranks; mpi: of ranks started by mpirun",
+       .value_name = "NAME",
+       .standard = "gloo",
+       .choices = {"gloo", "mpi"},
+       .choose =
+           [](RunPlan& plan, const Setting& what) {
+             plan.engine = choose_of_ranks(plan, what).get<std::string>();
+             if (plan.ranks > 1) rank_engine(plan.engine);
+             if (plan.ranks == 1 || plan.engine != "mpi" || plan.runs == 1) return;
+             // Each run has processes of its own, and MPI lets a rank come once.
+             throw Error("--engine mpi", fmt::format("is for one run, not {}", plan.runs),
+                         "--runs 1, or leave --engine out");
+           }},
+      {.name = "gradient_sums",
+       .scope = kRun,
+       .summary =
+           "what gradients are rounded to on their way between ranks; they are added up in fp32",
+       .value_name = "PRECISION",
+       .standard = "fp32",
+       .choices = {"fp32", "bf16"},
+       .choose =
+           [](RunPlan& plan, const Setting& what) {
+             plan.context.chosen[what.name] = choose_of_ranks(plan, what).get<std::string>();
            }},
       {.name = "oversubscribe",
        .kind = kFlag,

@@ -3,15 +3,16 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <map>
 #include <stdexcept>
 #include <utility>
 
 namespace harness {
 namespace {
 
-ConnectRanks& registered_engine() {
-  static ConnectRanks engine;
-  return engine;
+std::map<std::string, RankEngine>& registered_engines() {
+  static std::map<std::string, RankEngine> engines;
+  return engines;
 }
 
 }  // namespace
@@ -51,17 +52,22 @@ void expect_same(Ranks& ranks, const std::string& what, const std::string& mine,
               hint);
 }
 
-const ConnectRanks& rank_engine() {
-  if (!registered_engine()) {
-    throw Error("--ranks", "this program was built without an engine for several processes",
-                "build it with LibTorch; docs/ranks.md says what the engine needs");
+const RankEngine& rank_engine(const std::string& name) {
+  const auto found = registered_engines().find(name);
+  const std::string what = "--engine " + name;
+  if (found == registered_engines().end()) {
+    throw Error(what, "this program was built without it",
+                "docs/ranks.md says what each engine for several processes needs");
   }
-  return registered_engine();
+  const std::string missing = found->second.missing();
+  if (!missing.empty()) throw Error(what, "is not to be had here", missing);
+  return found->second;
 }
 
-RegisterRankEngine::RegisterRankEngine(ConnectRanks connect) {
-  if (registered_engine()) throw std::logic_error("two engines for ranks");
-  registered_engine() = std::move(connect);
+RegisterRankEngine::RegisterRankEngine(const std::string& name, RankEngine engine) {
+  if (!registered_engines().emplace(name, std::move(engine)).second) {
+    throw std::logic_error("two engines for ranks named " + name);
+  }
 }
 
 }  // namespace harness

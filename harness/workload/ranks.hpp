@@ -57,15 +57,19 @@ bool any_of(Ranks& ranks, bool mine);
 void expect_same(Ranks& ranks, const std::string& what, const std::string& mine,
                  const std::string& hint);
 
-/// Makes one rank of a world, and returns when all are there.
-using ConnectRanks = std::function<std::unique_ptr<Ranks>(const RankPlace&)>;
+/// What carries words between ranks: makes one rank of a world, and returns when all are there.
+struct RankEngine {
+  std::function<std::unique_ptr<Ranks>(const RankPlace&)> connect{};
+  /// Why it is not to be had here, and what to do; empty: it is.
+  std::function<std::string()> missing = [] { return std::string(); };
+};
 
-/// Throws Error where this program was built without one.
-const ConnectRanks& rank_engine();
+/// "gloo", "mpi". Throws Error for one that this program does not have.
+const RankEngine& rank_engine(const std::string& name);
 
-/// The registration line of an engine, of which a program has one.
+/// The registration line of an engine.
 struct RegisterRankEngine {
-  explicit RegisterRankEngine(ConnectRanks connect);
+  RegisterRankEngine(const std::string& name, RankEngine engine);
 };
 
 }  // namespace harness

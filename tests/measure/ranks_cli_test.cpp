@@ -214,6 +214,21 @@ TEST_CASE("worlds that cannot be are refused before anything starts", "[ranks]")
   CHECK(refusal_in(bad).about == "HARNESS_RANK_ORDER");
 }
 
+TEST_CASE("gradients that are rounded on their way are for the open division", "[ranks]") {
+  const TemporaryFolder out;
+  const Outcome outcome = run_harness(in_ranks(out.path(), {"--gradient-sums", "bf16"}));
+  CAPTURE(outcome.out, outcome.err);
+  REQUIRE(outcome.code == 0);
+  const json result = only_result(out.path());
+  CHECK(result["settings"]["effective"]["gradient_sums"] == "bf16");
+  CHECK(result["workload"]["division"] == "open");
+  CHECK(result["workload"]["departures"][0]["path"] == "/settings/effective/gradient_sums");
+  CHECK(run_harness({"validate", out.path().string()}).code == 0);
+  CHECK(
+      run_harness(in_ranks(out.path(), {"--gradient-sums", "bf16", "--division", "closed"})).code ==
+      1);
+}
+
 TEST_CASE("ranks are one side in lockstep", "[ranks][lockstep]") {
   const TemporaryFolder out;
   const auto side = [&](const char* ranks, const char* batch) {

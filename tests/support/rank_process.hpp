@@ -6,14 +6,22 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <vector>
 
 namespace harness {
 
+/// Those that its first thread started.
+inline std::vector<pid_t> children_of(pid_t process) {
+  const std::string id = std::to_string(process);
+  std::ifstream file("/proc/" + id + "/task/" + id + "/children");
+  std::vector<pid_t> children;
+  for (pid_t child = 0; file >> child;) children.push_back(child);
+  return children;
+}
+
 /// The process of a rank below `leader`, by the order in its environment; 0 where it is gone.
 inline pid_t rank_process(pid_t leader, int rank) {
-  const std::string id = std::to_string(leader);
-  std::ifstream children("/proc/" + id + "/task/" + id + "/children");
-  for (pid_t child = 0; children >> child;) {
+  for (const pid_t child : children_of(leader)) {
     std::ifstream file("/proc/" + std::to_string(child) + "/environ");
     std::stringstream environment;
     environment << file.rdbuf();

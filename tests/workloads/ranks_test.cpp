@@ -1,5 +1,6 @@
 // What ranks say to each other, and how their gradients become one. Each rank is a thread here.
 #include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
 #include <torch/csrc/autograd/variable.h>
 
 #include <algorithm>
@@ -31,7 +32,7 @@ void on_all(int world, const std::function<void(TorchRanks&)>& work, double time
   for (int rank = 0; rank < world; ++rank) {
     threads.emplace_back([&, rank] {
       try {
-        const auto ranks = rank_engine()(meeting.place(rank, world, timeout));
+        const auto ranks = rank_engine("gloo").connect(meeting.place(rank, world, timeout));
         work(*torch_ranks(ranks.get()));
       } catch (...) {
         thrown[static_cast<std::size_t>(rank)] = std::current_exception();
@@ -125,7 +126,7 @@ TEST_CASE("a rank that is gone, or never comes, is noticed", "[ranks]") {
                          }),
                   LostRank);
   MeetingPoint alone;
-  CHECK_THROWS_AS(rank_engine()(alone.place(0, 2, 0.5)), LostRank);
+  CHECK_THROWS_AS(rank_engine("gloo").connect(alone.place(0, 2, 0.5)), LostRank);
 }
 
 TEST_CASE("ranks that share a golden case come to its numbers", "[ranks][golden][long]") {
@@ -148,6 +149,41 @@ TEST_CASE("ranks that share a golden case come to its numbers", "[ranks][golden]
   }
 }
 
+TEST_CASE("sums over ranks are added up in their order, whatever their length", "[ranks]") {
+  const int world = GENERATE(2, 3, 5);
+  const SumPrecision precision = GENERATE(SumPrecision::kFloat, SumPrecision::kBf16);
+  const auto travels = [&](const at::Tensor& values) {
+    return precision == SumPrecision::kBf16 ? values.to(at::kBFloat16).to(at::kFloat) : values;
+  };
+  const auto values_of = [](int rank, std::int64_t length) {
+    at::Generator generator = at::detail::createCPUGenerator(100 + static_cast<unsigned>(rank));
+    // Of sizes so different that the order of adding up shows.
+    at::Tensor values = at::randn({length}, generator) * std::pow(1000.0, rank % 3);
+    if (length > 6) values[rank] = 1e38F * static_cast<float>(rank + 1);
+    return values;
+  };
+  on_all(world, [&](TorchRanks& ranks) {
+    for (const std::int64_t length : {0, 1, 4, 6, 7, 1000, 65'536, 3'000'001}) {
+      at::Tensor sum = values_of(ranks.rank(), length);
+      ranks.start_sum(sum, precision, nullptr)->wait();
+      at::Tensor expected = travels(values_of(0, length));
+      for (int rank = 1; rank < world; ++rank) {
+        expected = expected + travels(values_of(rank, length));
+      }
+      must(at::equal(sum, travels(expected)));
+    }
+    // What is no number stays none, and does not spread to its neighbours.
+    at::Tensor odd = at::ones({9}) * (1.0 + ranks.rank());
+    if (ranks.rank() == 1) {
+      odd[3] = std::numeric_limits<double>::quiet_NaN();
+      odd[5] = std::numeric_limits<double>::infinity();
+    }
+    ranks.start_sum(odd, precision, nullptr)->wait();
+    must(at::isnan(odd).sum().item<int>() == 1 && std::isnan(odd[3].item<float>()));
+    must(at::isinf(odd).sum().item<int>() == 1 && std::isinf(odd[5].item<float>()));
+  });
+}
+
 TEST_CASE("gradients of several ranks become their mean, of the same bits on all", "[ranks]") {
   const int world = GENERATE(2, 3);
   const std::int64_t bucket = GENERATE(1, 4000, 1 << 20);
@@ -164,7 +200,7 @@ TEST_CASE("gradients of several ranks become their mean, of the same bits on all
     for (const at::Tensor& values : {matrix, filters, vector, unused, partly}) {
       mine.push_back(parameter(values));
     }
-    GradientSum sum(ranks, mine, nullptr, bucket);
+    GradientSum sum(ranks, mine, SumPrecision::kFloat, nullptr, bucket);
     must(sum.buckets() == (bucket == 1 ? 5U : bucket == 4000 ? 2U : 1U));
     // Twice, since a second step finds what the first one left.
     for (int step = 0; step < 2; ++step) {

@@ -53,7 +53,7 @@ class Allreduce : public TorchWorkload, public Steps {
       sum.values.fill_(1.0 + context().rank());
       ranks_->gather("");  // all begin together
       const Phase phase = context().phase(sum.name.c_str());
-      ranks_->start_sum(sum.values, nullptr)->wait();
+      ranks_->start_sum(sum.values, sum_precision(context()), nullptr)->wait();
     }
     return {context().global_batch_size(), {}};
   }

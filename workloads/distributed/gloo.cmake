@@ -12,7 +12,8 @@ if(_gloo_symbol AND EXISTS "${_gloo_include}/torch/csrc/distributed/c10d/Process
     set(HARNESS_GLOO ON)
   else()
     try_compile(HARNESS_GLOO_FITS
-      SOURCES "${CMAKE_CURRENT_SOURCE_DIR}/distributed/gloo_ranks.cpp"
+      SOURCES "${CMAKE_CURRENT_SOURCE_DIR}/distributed/gloo_wire.cpp"
+              "${CMAKE_CURRENT_SOURCE_DIR}/distributed/torch_ranks.cpp"
               "${PROJECT_SOURCE_DIR}/harness/workload/ranks.cpp"
               "${CMAKE_CURRENT_SOURCE_DIR}/distributed/gloo_probe.cpp"
       CMAKE_FLAGS "-DINCLUDE_DIRECTORIES=${PROJECT_SOURCE_DIR};${CMAKE_CURRENT_SOURCE_DIR}/distributed;${_gloo_include}"
@@ -23,5 +24,5 @@ if(_gloo_symbol AND EXISTS "${_gloo_include}/torch/csrc/distributed/c10d/Process
   endif()
 endif()
 if(NOT HARNESS_GLOO)
-  message(WARNING "LibTorch ${_torch_version} has no gloo that fits: --ranks will not be there")
+  message(WARNING "LibTorch ${_torch_version} has no gloo that fits: --engine gloo will not be there")
 endif()

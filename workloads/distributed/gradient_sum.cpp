@@ -9,8 +9,8 @@
 namespace harness::workloads {
 
 GradientSum::GradientSum(TorchRanks& ranks, const std::vector<at::Tensor>& parameters,
-                         Stopwatch* stopwatch, std::int64_t bucket_bytes)
-    : ranks_(ranks), stopwatch_(stopwatch) {
+                         SumPrecision precision, Stopwatch* stopwatch, std::int64_t bucket_bytes)
+    : ranks_(ranks), precision_(precision), stopwatch_(stopwatch) {
   for (const std::vector<at::Tensor>& part : in_buckets(parameters, bucket_bytes)) {
     Bucket& bucket = buckets_.emplace_back();
     for (const at::Tensor& parameter : part) {
@@ -22,9 +22,13 @@ GradientSum::GradientSum(TorchRanks& ranks, const std::vector<at::Tensor>& param
   }
   for (std::size_t b = 0; b < buckets_.size(); ++b) {
     Bucket& bucket = buckets_[b];
-    std::int64_t elements = std::ssize(bucket.slots);
+    std::int64_t elements = 0;
     for (const Slot& slot : bucket.slots) elements += slot.parameter.numel();
-    bucket.values = at::zeros({elements}, at::kFloat);
+    const std::int64_t count = std::ssize(bucket.slots);
+    const std::int64_t world = ranks.world();
+    bucket.values = at::zeros({(elements + count + world - 1) / world * world}, at::kFloat);
+    bucket.gradients = bucket.values.narrow(0, 0, elements);
+    bucket.flags = bucket.values.narrow(0, elements, count);
     bucket.missing = bucket.slots.size();
     std::int64_t begin = 0;
     for (std::size_t s = 0; s < bucket.slots.size(); ++s) {
@@ -64,14 +68,12 @@ void GradientSum::start_ready() {
 }
 
 void GradientSum::start(Bucket& bucket) {
-  const std::int64_t count = std::ssize(bucket.slots);
-  const at::Tensor there = bucket.values.narrow(0, bucket.values.numel() - count, count);
-  float* flag = there.mutable_data_ptr<float>();
+  float* flag = bucket.flags.mutable_data_ptr<float>();
   for (Slot& slot : bucket.slots) {
     if (!slot.there) slot.view.zero_();
     *flag++ = slot.there ? 1.0F : 0.0F;
   }
-  bucket.sum = ranks_.start_sum(bucket.values, stopwatch_);
+  bucket.sum = ranks_.start_sum(bucket.values, precision_, stopwatch_);
 }
 
 void GradientSum::finish() {
@@ -86,10 +88,8 @@ void GradientSum::finish() {
     under_way += std::max(0.0, ended - std::max(until, bucket.sum->began()));
     until = std::max(until, ended);
     bucket.sum.reset();
-    const std::int64_t count = std::ssize(bucket.slots);
-    const at::Tensor there = bucket.values.narrow(0, bucket.values.numel() - count, count);
-    const float* flag = there.const_data_ptr<float>();
-    bucket.values.narrow(0, 0, bucket.values.numel() - count).div_(ranks_.world());
+    const float* flag = bucket.flags.const_data_ptr<float>();
+    bucket.gradients.div_(ranks_.world());
     for (Slot& slot : bucket.slots) {
       slot.parameter.mutable_grad() = *flag++ > 0 ? slot.view : at::Tensor();
       slot.there = false;

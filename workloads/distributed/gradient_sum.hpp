@@ -22,8 +22,8 @@ class GradientSum {
  public:
   /// `parameters` are float32, the same ones on all ranks. The stage "gradient-sum" of `stopwatch`,
   /// if there is one, gets how long sums were under way. `ranks` and `stopwatch` outlive this.
-  GradientSum(TorchRanks& ranks, const std::vector<at::Tensor>& parameters, Stopwatch* stopwatch,
-              std::int64_t bucket_bytes = kBucketBytes);
+  GradientSum(TorchRanks& ranks, const std::vector<at::Tensor>& parameters, SumPrecision precision,
+              Stopwatch* stopwatch, std::int64_t bucket_bytes = kBucketBytes);
   ~GradientSum();
   GradientSum(const GradientSum&) = delete;
   GradientSum& operator=(const GradientSum&) = delete;
@@ -42,7 +42,9 @@ class GradientSum {
   };
   struct Bucket {
     std::vector<Slot> slots{};
-    at::Tensor values{};  ///< all gradients, and behind them for each 1 where it is there
+    at::Tensor values{};     ///< what is added up: gradients and flags, a multiple of the world
+    at::Tensor gradients{};  ///< of `values`
+    at::Tensor flags{};      ///< of `values`: 1 for each gradient that is there
     std::size_t missing = 0;
     std::unique_ptr<PendingSum> sum{};
   };
@@ -52,6 +54,7 @@ class GradientSum {
   void start_ready();
 
   TorchRanks& ranks_;
+  SumPrecision precision_;
   Stopwatch* stopwatch_;
   std::vector<Bucket> buckets_;
   std::size_t started_ = 0;

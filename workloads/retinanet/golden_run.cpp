@@ -211,7 +211,9 @@ GoldenRun run_golden(const GoldenCase& golden, const KernelSet& kernels, bool bf
   run.anchors = model.anchors();
   kernels::AdamState optimizer = kernels::make_adam_state(model.parameters().trainable());
   std::optional<GradientSum> gradients;
-  if (ranks != nullptr) gradients.emplace(*ranks, model.parameters().trainable(), nullptr);
+  if (ranks != nullptr) {
+    gradients.emplace(*ranks, model.parameters().trainable(), SumPrecision::kFloat, nullptr);
+  }
   {
     const HeadOutputs outputs = model.forward(batch.images);
     run.matched = model.match(batch.targets);

@@ -144,7 +144,8 @@ void RetinaNetTraining::build() {
   adam_ = kernels::make_adam_state(model_->parameters().trainable());
   if (TorchRanks* ranks = torch_ranks(context().ranks)) {
     expect_same(*ranks, "weights", hash_of(model_->parameters()), "give each the same weights");
-    gradients_.emplace(*ranks, model_->parameters().trainable(), context().stopwatch);
+    gradients_.emplace(*ranks, model_->parameters().trainable(), sum_precision(context()),
+                       context().stopwatch);
   } else if (recorded() && context().stopwatch != nullptr) {
     gradient_times_.emplace(model_->parameters().trainable(),
                             [stopwatch = context().stopwatch] { return stopwatch->now(); });

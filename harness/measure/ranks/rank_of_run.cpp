@@ -50,7 +50,7 @@ void expect_same_settings(Ranks& ranks, const RunPlan& plan, const std::string& 
 
 RankOfRun::RankOfRun(RunPlan& plan, const MeasureTask& task) : plan_(plan) {
   if (!task.rank) return;
-  ranks_ = rank_engine()(*task.rank);
+  ranks_ = rank_engine(plan.engine).connect(*task.rank);
   hang_up_.emplace(*ranks_);
   plan.context.ranks = ranks_.get();
   const char* alike = "all ranks need the same program, rules and options";
