@@ -13,13 +13,7 @@ namespace harness {
 namespace {
 
 std::string hex_of(const unsigned char* bytes, std::size_t size) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (std::size_t i = 0; i < size; ++i) {
-    text += kDigits[bytes[i] >> 4];
-    text += kDigits[bytes[i] & 15];
-  }
-  return text;
+  return hex_text({reinterpret_cast<const char*>(bytes), size});
 }
 
 }  // namespace
@@ -54,6 +48,16 @@ std::string Sha256::hex_so_far() const {
   State copy;
   EVP_MD_CTX_copy_ex(copy.context, state_->context);
   return copy.finish();
+}
+
+std::string hex_text(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const char c : bytes) {
+    text += kDigits[static_cast<unsigned char>(c) >> 4];
+    text += kDigits[static_cast<unsigned char>(c) & 15];
+  }
+  return text;
 }
 
 std::string sha256_hex(std::string_view content) {

@@ -1,4 +1,4 @@
-// SHA-256, as lower-case hex.
+// SHA-256 and what goes with it, as lower-case hex.
 #pragma once
 
 #include <filesystem>
@@ -26,6 +26,8 @@ class Sha256 {
   std::unique_ptr<State> state_;
 };
 
+/// Bytes of any kind as lower-case hex, two digits each.
+std::string hex_text(std::string_view bytes);
 std::string sha256_hex(std::string_view content);
 /// HMAC-SHA256 (RFC 2104): who knows `key` can make it, and check it.
 std::string hmac_sha256_hex(std::string_view key, std::string_view content);

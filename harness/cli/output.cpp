@@ -85,6 +85,11 @@ ExitCode deliver(const ResultCommon& result, const fs::path& file, const fs::pat
     places +=
         fmt::format("samples  {}\n", fs::exists(samples, ignored) ? samples.string() : "none");
   }
+  const fs::path trace = fs::path(file).replace_extension(".trace");
+  if (fs::exists(trace, ignored)) {
+    places +=
+        fmt::format("trace    {} (for ui.perfetto.dev or chrome://tracing)\n", trace.string());
+  }
   const fs::path weights = fs::path(file).replace_extension(".safetensors");
   if (fs::exists(weights, ignored)) places += fmt::format("weights  {}\n", weights.string());
   if (format == OutputFormat::kText) {

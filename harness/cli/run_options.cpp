@@ -24,7 +24,10 @@ Options run_options() {
       .add_number("pause", "seconds to cool down before each further run of the series", "S", 0,
                   kMostPauseSeconds)
       .add("out", "folder for results and samples; default: a new one under runs/", "DIR")
-      .add("resume", "go on with the series that was stopped or killed in this folder", "DIR")
+      .add("resume",
+           "go on with the series that was stopped or killed in this folder, if wanted with other "
+           "--ranks",
+           "DIR")
       .add("from", "repeat the run of this result: its settings and seeds", "RESULT")
       .add(
           "rendezvous",
@@ -35,6 +38,8 @@ Options run_options() {
       .add_integer("world", "how many there are; default: as they say", 1, kMostRanks)
       .add_number("rendezvous-timeout", "for all ranks to come; default: 300", "S", 1,
                   kMostWaitSeconds)
+      .add("trace",
+           "write when each part of each step began and ended, on all ranks, for ui.perfetto.dev")
       .add("lockstep", "step in turn with other processes, when told on standard input")
       .add("strict", "exit 3 when the machine's state makes the result doubtful");
   add_formats(options,
@@ -118,6 +123,20 @@ void for_settings(const std::vector<Wanted>& wanted, const Use& use) {
 
 constexpr std::array kPlaceOptions = {"--rendezvous", "--rank", "--world", "--rendezvous-timeout"};
 
+/// `arguments` but for these options, each of which has a value.
+Arguments without(const Arguments& arguments, const std::vector<std::string>& options) {
+  Arguments rest;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string name = arguments[i].substr(0, arguments[i].find('='));
+    if (std::find(options.begin(), options.end(), name) == options.end()) {
+      rest.push_back(arguments[i]);
+    } else if (name == arguments[i]) {
+      ++i;  // its value
+    }
+  }
+  return rest;
+}
+
 AskedPlace asked_place(const Options& options) {
   AskedPlace asked;
   asked.rendezvous = options.text("rendezvous");
@@ -130,16 +149,13 @@ AskedPlace asked_place(const Options& options) {
 }  // namespace
 
 Arguments without_place(const Arguments& arguments) {
-  Arguments rest;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string name = arguments[i].substr(0, arguments[i].find('='));
-    if (std::find(kPlaceOptions.begin(), kPlaceOptions.end(), name) == kPlaceOptions.end()) {
-      rest.push_back(arguments[i]);
-    } else if (name == arguments[i]) {
-      ++i;  // its value
-    }
-  }
-  return rest;
+  return without(arguments, {kPlaceOptions.begin(), kPlaceOptions.end()});
+}
+
+Arguments with_option(const Arguments& arguments, const std::string& option, std::int64_t value) {
+  Arguments list = without(arguments, {option});
+  list.insert(list.end(), {option, std::to_string(value)});
+  return list;
 }
 
 void add_settings(Options& options, const std::vector<SettingScope>& scopes) {
@@ -171,11 +187,12 @@ std::optional<RunInvocation> parse_run_options(const Arguments& arguments) {
   RunRequest& request = invocation.request;
   invocation.place = asked_place(options);
   if (const auto resume = options.text("resume")) {
-    if (without_place(arguments).size() > 2) {
-      throw Error("--resume " + printable(*resume), "takes no other options",
+    if (!without(without_place(arguments), {"--resume", "--ranks"}).empty()) {
+      throw Error("--resume " + printable(*resume), "takes no other options but --ranks",
                   "the series goes on with those it was begun with");
     }
     invocation.resume = *resume;
+    read_settings(options, std::vector<std::string>{"ranks"}, request);
     return invocation;
   }
   if (const auto from = options.text("from")) {
@@ -192,6 +209,7 @@ std::optional<RunInvocation> parse_run_options(const Arguments& arguments) {
   if (const auto out = options.text("out")) invocation.out = *out;
   invocation.strict = options.flag("strict");
   invocation.lockstep = options.flag("lockstep");
+  invocation.trace = options.flag("trace");
   invocation.format = chosen_format(options);
   invocation.pause_seconds = options.number("pause").value_or(0);
   invocation.command_line = {"harness", "run"};

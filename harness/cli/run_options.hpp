@@ -17,9 +17,10 @@ namespace harness {
 struct RunInvocation {
   RunRequest request{};
   std::filesystem::path out{};     ///< empty: a new folder under runs/
-  std::filesystem::path resume{};  ///< not empty: go on there, nothing else was given
+  std::filesystem::path resume{};  ///< not empty: go on there; of settings only ranks can be given
   bool strict = false;
   bool lockstep = false;  ///< steps when told on standard input
+  bool trace = false;     ///< writes when each part of each step began and ended
   OutputFormat format = OutputFormat::kText;
   AskedPlace place{};        ///< which rank this is of those that are started one by one
   double pause_seconds = 0;  ///< to cool down between the runs of a series
@@ -43,6 +44,8 @@ inline constexpr double kMostPauseSeconds = 86'400;
 
 /// `arguments` but for those that say which rank a process is: what is alike for all ranks.
 Arguments without_place(const Arguments& arguments);
+/// `arguments` with this value of an option, in place of another.
+Arguments with_option(const Arguments& arguments, const std::string& option, std::int64_t value);
 
 /// Returns nothing after `--help`. Throws Error.
 std::optional<RunInvocation> parse_run_options(const Arguments& arguments);

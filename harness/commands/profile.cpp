@@ -83,9 +83,8 @@ std::string write_beside(const fs::path& out, const std::string& name, const std
   }
 }
 
-void name_file(const char* label, const fs::path& out, const std::string& name,
-               const std::string& hint = "") {
-  if (!name.empty()) print_out(fmt::format("{:<8} {}{}\n", label, (out / name).string(), hint));
+void name_file(const char* label, const fs::path& out, const std::string& name) {
+  if (!name.empty()) print_out(fmt::format("{:<8} {}\n", label, (out / name).string()));
 }
 
 }  // namespace
@@ -119,7 +118,6 @@ ExitCode profile_command(const Arguments& arguments) {
   profile.trace_file = write_beside(out, task.stem + ".trace", trace.str(), profile.tables.notes);
   const ExitCode code = deliver(profile, out / (task.stem + ".json"), out / (task.stem + ".jsonl"),
                                 options.flag("strict"));
-  name_file("trace", out, profile.trace_file, " (for ui.perfetto.dev or chrome://tracing)");
   name_file("log", out, profile.log_file);
   return code;
 }

@@ -39,6 +39,7 @@ ExitCode measure_alone(const RunInvocation& invocation, RunPlan& plan,
   const OutputFolder folder(out);  // goes again where trials of a set-up are all there was
   MeasureTask task{position, out, "", invocation.command_line, {}, {}, inherited_campaign()};
   task.place = world_place(invocation.place);
+  task.trace = invocation.trace;
   task.set_up = choose_set_up(plan, out, position.series_id, task.campaign);
   return run_once(plan, std::move(task), [&](const Result& result, const fs::path& file) {
     return deliver(result, file.string() + ".json", file.string() + ".jsonl", invocation.strict,
@@ -82,6 +83,7 @@ ExitCode measure_as_rank(const RunInvocation& invocation, const RankOrder& order
     MeasureTask task{order.position,      order.out, order.stem, invocation.command_line, {}, {},
                      inherited_campaign()};
     task.rank = engine_place(order);
+    task.trace = invocation.trace;
     task.identity = make_identity(order.position, invocation.command_line);
     task.identity->uuid = order.uuid;
     task.identity->started_at = order.started_at;
@@ -152,6 +154,7 @@ ExitCode run_resident(const RunInvocation& invocation, RunPlan& plan, const fs::
   const auto run_with = [&](StepOrders* orders) {
     MeasureTask task{{new_uuid(), 1, 1},   out,   "", invocation.command_line, {}, {},
                      inherited_campaign(), orders};
+    task.trace = invocation.trace;
     return run_once(plan, std::move(task), [&](const Result& result, const fs::path& file) {
       return deliver(result, file.string() + ".json", file.string() + ".jsonl", invocation.strict,
                      OutputFormat::kNone);
@@ -204,18 +207,44 @@ ExitCode run_all(const RunInvocation& invocation, RunPlan& plan, SeriesState& st
   return run_series(state, plan, out, steps);
 }
 
-ExitCode resume(const fs::path& folder) {
+RunInvocation invocation_of(const SeriesState& state, const fs::path& out,
+                            const Arguments& arguments) {
+  std::optional<RunInvocation> invocation = parse_run_options(arguments);
+  if (!invocation)
+    throw Error("--resume " + printable(out.string()), "the series has no arguments");
+  invocation->request.drawn_seed = state.seed();
+  return *invocation;
+}
+
+/// The arguments with which the series goes on. Other ranks than those that trained until now have
+/// other parts of the same batch.
+Arguments arguments_in_world(const SeriesState& state, const fs::path& out,
+                             const std::optional<WorldPlace>& place, const nlohmann::json& asked) {
+  RunInvocation begun = invocation_of(state, out, state.arguments());
+  if (place) take_place(begun, *place);
+  const RunPlan plan = make_plan(begun.request, home_folder());
+  const std::optional<int> wanted = place             ? place->world
+                                    : asked.is_null() ? std::nullopt
+                                                      : std::optional(asked.get<int>());
+  const GoingOn next = going_on_in(out, state, plan, wanted);
+  if (next.ranks == plan.ranks && next.batch_size == plan.context.batch_size) {
+    return state.arguments();
+  }
+  const Arguments arguments = with_option(state.arguments(), "--batch-size", next.batch_size);
+  return place ? arguments : with_option(arguments, "--ranks", next.ranks);
+}
+
+ExitCode resume(const fs::path& folder, const nlohmann::json& ranks) {
   const fs::path out = fs::absolute(folder);
   expect_unfinished_series(out);
   SeriesState state(out);
   state.enter_working_folder();
-  std::optional<RunInvocation> invocation = parse_run_options(state.arguments());
-  if (!invocation)
-    throw Error("--resume " + printable(out.string()), "the series has no arguments");
-  invocation->request.drawn_seed = state.seed();
-  if (const auto place = world_place({})) take_place(*invocation, *place);
-  RunPlan plan = make_plan(invocation->request, home_folder());
-  return run_all(*invocation, plan, state, out);
+  const std::optional<WorldPlace> place = world_place({});
+  RunInvocation invocation =
+      invocation_of(state, out, arguments_in_world(state, out, place, ranks));
+  if (place) take_place(invocation, *place);
+  RunPlan plan = make_plan(invocation.request, home_folder());
+  return run_all(invocation, plan, state, out);
 }
 
 /// Said before minutes of measuring, not after them.
@@ -241,7 +270,10 @@ ExitCode run_command(const Arguments& arguments) {
   const std::optional<WorldPlace> place = world_place(invocation->place);
   if (place) take_place(*invocation, *place);
   if (place && place->rank > 0) return follow(*invocation, *place);
-  if (!invocation->resume.empty()) return resume(invocation->resume);
+  if (!invocation->resume.empty()) {
+    return resume(invocation->resume,
+                  invocation->request.settings.value("ranks", nlohmann::json()));
+  }
   const std::optional<SeriesOrder> order = inherited_order();
   inherited_campaign();  // refused before anything is measured
   if (order) invocation->request.drawn_seed = order->seed;

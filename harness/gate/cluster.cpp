@@ -6,8 +6,8 @@
 
 namespace harness {
 
-double median_improvement(const ClusterRounds& rounds) {
-  return paired_speedup(rounds.baseline, rounds.candidate).center;
+double step_improvement(const ClusterRounds& rounds) {
+  return paired_ratio(rounds.baseline, rounds.candidate);
 }
 
 double total_improvement(const ClusterRounds& rounds) {

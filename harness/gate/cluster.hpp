@@ -11,9 +11,10 @@ struct ClusterRounds {
   std::vector<double> candidate{};
 };
 
-/// How many times faster the candidate's step was: the median of the rounds' ratios, so that what
-/// slowed both sides of a round cancels. Precondition: at least one round.
-double median_improvement(const ClusterRounds& rounds);
+/// How many times faster the candidate's step was: the middle of the rounds' ratios
+/// (paired_ratio()), so that what slowed both sides of a round cancels. Precondition: at least one
+/// round.
+double step_improvement(const ClusterRounds& rounds);
 
 /// How many times less all of the candidate's rounds took together: what a median does not see,
 /// such as every fifth step taking twice as long. Precondition: at least one round.

@@ -101,7 +101,7 @@ void LockstepColumns::add(const ClusterRecord& record) {
   says_ = {baseline.hello.name, candidate.hello.name};
   const ClusterRounds rounds{seconds_of(baseline), seconds_of(candidate)};
   metrics_[kUnit][record.cluster] = {median(rounds.baseline), median(rounds.candidate),
-                                     median_improvement(rounds)};
+                                     step_improvement(rounds)};
   const ClusterRounds turns{turns_of(baseline), turns_of(candidate)};
   const std::size_t steps = rounds.baseline.size();
   metrics_[kTotal][record.cluster] = {mean_step(turns.baseline, steps),

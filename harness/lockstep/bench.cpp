@@ -167,7 +167,7 @@ class Bench {
       times.unit = found.sides[i].hello.unit;
       times.seconds.push_back(median(rounds[i]));
       // Round by round: what slowed both falls out.
-      times.ratios.push_back(paired_speedup(rounds.front(), rounds[i]).center);
+      times.ratios.push_back(paired_ratio(rounds.front(), rounds[i]));
     }
   }
 

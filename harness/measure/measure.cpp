@@ -15,6 +15,7 @@
 #include "harness/measure/run_files.hpp"
 #include "harness/measure/samples_file.hpp"
 #include "harness/measure/stop_notice.hpp"
+#include "harness/measure/trace_file.hpp"
 #include "harness/measure/training_session.hpp"
 #include "harness/profile/attribution.hpp"
 #include "harness/result/result_json.hpp"
@@ -249,9 +250,15 @@ Result measure(RunPlan& plan, const MeasureTask& task) {
   const bool first = plan.context.rank() == 0;
   std::vector<Observer*> observers = {&*samples, &rank};
   if (first) observers.insert(observers.end(), {&progress, &notice});
+  std::optional<TraceFile> trace;
+  if (task.trace) {
+    hooks.spans = true;
+    observers.push_back(&trace.emplace(trace_path(task.out, task.stem, plan.context.rank()),
+                                       plan.context.rank(), plan.context.world()));
+  }
   std::optional<TrainingSession> session;
   if (!first && task.saved_run) {
-    options.resume_from = going_on_from(*task.saved_run);
+    options.resume_from = going_on_from(*task.saved_run, plan.ranks);
     hooks.restore = [&] {
       restore_workload(task.out, *task.saved_run, demand<Trains>(*workload, "run"));
     };

@@ -28,6 +28,7 @@ struct MeasureTask {
   StepOrders* orders = nullptr;
   /// Not null: every other step is recorded, and quality is not evaluated; goes there.
   Recording* recording = nullptr;
+  bool trace = false;                   ///< writes the spans of each step as `STEM.trace`
   std::optional<SetUpTrials> set_up{};  ///< that the plan's threads and batch size are by
   std::optional<WorldPlace> place{};    ///< this process leads ranks that others start
   std::optional<RankPlace> rank{};      ///< this process is one of several that share the run

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "harness/measure/series_state.hpp"
@@ -22,5 +23,16 @@ void expect_same_series(const std::vector<Result>& done, const RunPlan& plan);
 /// throws Error when that would be silent about something that is gone or damaged.
 void expect_resumable(const std::filesystem::path& folder, const SeriesState& state,
                       const RunPlan& plan, std::int64_t run_index);
+
+/// The world in which a series goes on: the batch of all ranks stays what it was.
+struct GoingOn {
+  int ranks = 1;
+  std::int64_t batch_size = 1;  ///< of each rank
+};
+
+/// `plan` is the series as it was begun; `ranks`, if any were asked for, may be others than those
+/// that trained last. Throws Error where they cannot go on with it.
+GoingOn going_on_in(const std::filesystem::path& folder, const SeriesState& state,
+                    const RunPlan& plan, std::optional<int> ranks);
 
 }  // namespace harness

@@ -6,6 +6,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <limits>
+#include <optional>
 #include <utility>
 
 #include "harness/base/error.hpp"
@@ -45,6 +47,31 @@ json to_json(const SavedRun& saved) {
                             {"samples_sha256", saved.samples.sha256},
                             {"log_size", saved.log.size},
                             {"log_sha256", saved.log.sha256}});
+}
+
+/// Empty where the conditions, those of a series say, name no world.
+std::optional<TrainedIn> world_of(const json& conditions) {
+  const json settings = conditions.is_object() ? conditions.value("settings", json()) : json();
+  if (!settings.is_object()) return std::nullopt;
+  const json ranks = settings.value("ranks", json(1));
+  const json batch = settings.value("batch_size", json());
+  if (!ranks.is_number_integer() || !batch.is_number_integer()) return std::nullopt;
+  const auto count = ranks.get<std::int64_t>();
+  const auto size = batch.get<std::int64_t>();
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  if (count < 1 || count > kMost || size < 1 || size > kMost) return std::nullopt;
+  return TrainedIn{static_cast<int>(count), count * size};
+}
+
+/// The conditions without what belongs to a number of ranks.
+json of_any_world(json conditions, const TrainedIn& world) {
+  json& settings = conditions["settings"];
+  for (const char* name : {"ranks", "batch_size", "threads", "cpus", "engine"}) {
+    settings.erase(name);
+  }
+  settings["global_batch_size"] = world.global_batch_size;
+  settings.emplace("gradient_sums", "fp32");  // only several ranks have it
+  return conditions;
 }
 
 SavedRun read(const fs::path& path) {
@@ -135,7 +162,19 @@ void restore_workload(const fs::path& folder, const SavedRun& saved, Trains& wor
   workload.load_state(folder / saved.state_file);
 }
 
-void expect_same_conditions(const json& before, const json& now) {
+TrainedIn trained_in(const SavedRun& saved) {
+  const auto world = world_of(saved.conditions);
+  if (world) return *world;
+  throw Error(printable(saved.stem + kExtension), "does not say in which world it was saved",
+              kStartAnew);
+}
+
+void expect_same_conditions(const json& all_before, const json& all_now) {
+  const auto was_world = world_of(all_before);
+  const auto is_world = world_of(all_now);
+  const bool other_world = was_world && is_world && was_world->ranks != is_world->ranks;
+  const json before = other_world ? of_any_world(all_before, *was_world) : all_before;
+  const json now = other_world ? of_any_world(all_now, *is_world) : all_now;
   const auto refuse = [](const std::string& why) {
     throw Error("--resume", why, "a run goes on as it began: undo that, or start a new run");
   };

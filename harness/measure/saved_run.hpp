@@ -50,8 +50,16 @@ void expect_state(const std::filesystem::path& folder, const SavedRun& saved);
 /// Lets `workload` go on from that state.
 void restore_workload(const std::filesystem::path& folder, const SavedRun& saved, Trains& workload);
 
-/// Throws Error naming the first of the conditions in `now` that is not what it was.
+/// Throws Error naming the first of the conditions in `now` that is not what it was. Of another
+/// number of ranks the batch of all together has to be.
 void expect_same_conditions(const nlohmann::json& before, const nlohmann::json& now);
+
+struct TrainedIn {
+  int ranks = 1;
+  std::int64_t global_batch_size = 1;
+};
+/// By whom the run was trained last. Throws Error where the file does not say.
+TrainedIn trained_in(const SavedRun& saved);
 
 /// Removes the saved run of `stem` and every state it named; nothing is an error.
 void remove_saved_run(const std::filesystem::path& folder, const std::string& stem);

@@ -30,9 +30,10 @@ TrainingLog open_log(const RunPlan& plan, const Result& result, const fs::path& 
 
 }  // namespace
 
-EpochState going_on_from(const SavedRun& saved) {
+EpochState going_on_from(const SavedRun& saved, int ranks) {
   EpochState state = saved.training;
-  state.resumed.push_back({state.epoch, state.steps, utc_now()});
+  const int before = trained_in(saved).ranks;
+  state.resumed.push_back({state.epoch, state.steps, utc_now(), before == ranks ? 0 : before});
   return state;
 }
 
@@ -42,6 +43,7 @@ TrainingSession::TrainingSession(const RunPlan& plan, const Result& result, cons
                                  const std::optional<SavedRun>& saved_run,
                                  std::function<void()> saved)
     : out_(out),
+      ranks_(plan.ranks),
       trains_(demand<Trains>(workload, "run")),
       samples_(samples),
       saved_(std::move(saved)),
@@ -56,7 +58,7 @@ TrainingSession::TrainingSession(const RunPlan& plan, const Result& result, cons
 
 std::optional<EpochState> TrainingSession::resume_from() const {
   if (!resumed_from_) return std::nullopt;
-  return going_on_from(*resumed_from_);
+  return going_on_from(*resumed_from_, ranks_);
 }
 
 void TrainingSession::attach(SessionHooks& hooks) {

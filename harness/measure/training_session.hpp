@@ -16,8 +16,8 @@
 
 namespace harness {
 
-/// Where a run that goes on from `saved` begins.
-EpochState going_on_from(const SavedRun& saved);
+/// Where a run that goes on from `saved`, with so many ranks, begins.
+EpochState going_on_from(const SavedRun& saved, int ranks);
 
 /// Hears of a run's events before its log does.
 class TrainingSession : public Observer {
@@ -43,6 +43,7 @@ class TrainingSession : public Observer {
   void save(const EpochState& state);
 
   std::filesystem::path out_;
+  int ranks_;
   Trains& trains_;
   const SamplesFile& samples_;
   std::function<void()> saved_;

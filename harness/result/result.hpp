@@ -19,6 +19,8 @@ struct Resumption {
   std::int64_t epoch = 1;  ///< 1-based, in which it went on
   std::int64_t steps = 0;  ///< since the start of the run, already done then
   std::string at{};        ///< UTC
+  /// That had trained until then, where others went on; 0: the same.
+  std::int64_t ranks = 0;
 };
 
 /// How training to a quality target went.

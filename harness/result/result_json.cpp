@@ -98,13 +98,13 @@ Sample sample_from(const json& object) {
 
 json training_json(const TrainingReport& report) {
   json object = kTraining.put(report);
-  object["resumed"] = list_json(report.resumed, kResumption);
+  object["resumed"] = list_json(report.resumed, resumption_json);
   return object;
 }
 
 TrainingReport training_from(const json& object) {
   TrainingReport report = kTraining.take(object);
-  report.resumed = list_from<Resumption>(object.at("resumed"), kResumption);
+  report.resumed = list_from<Resumption>(object.at("resumed"), resumption_from_json);
   return report;
 }
 
@@ -157,9 +157,17 @@ void put_details(json& quality, const std::map<std::string, double>& details) {
 
 }  // namespace
 
-json resumption_json(const Resumption& resumption) { return kResumption.put(resumption); }
+json resumption_json(const Resumption& resumption) {
+  json object = kResumption.put(resumption);
+  if (resumption.ranks > 0) object["ranks"] = resumption.ranks;
+  return object;
+}
 
-Resumption resumption_from_json(const json& object) { return kResumption.take(object); }
+Resumption resumption_from_json(const json& object) {
+  Resumption resumption = kResumption.take(object);
+  resumption.ranks = object.value("ranks", std::int64_t{0});
+  return resumption;
+}
 
 json metric_json(const Metric& metric) {
   json object = kMetric.put(metric);

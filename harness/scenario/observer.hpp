@@ -14,6 +14,14 @@
 
 namespace harness {
 
+/// A stretch of time within a step, by the session's clock.
+struct Span {
+  std::string name{};
+  bool beside = false;  ///< it went on beside the phases of the step
+  double begin = 0;
+  double end = 0;
+};
+
 /// One step as it was measured; times in seconds.
 struct StepRecord {
   std::int64_t step = 0;  ///< 1-based, warm-up included
@@ -26,8 +34,9 @@ struct StepRecord {
       stages{};  ///< parts of kernels' work -> seconds, may overlap phases
   std::map<std::string, double> losses{};  ///< may be non-finite
   std::int64_t samples = 0;
-  double elapsed = 0;      ///< since the first step began, by the monotonic clock
-  std::int64_t epoch = 0;  ///< 1-based, of a run that trains to a target; 0 elsewhere
+  double elapsed = 0;         ///< since the first step began, by the monotonic clock
+  std::int64_t epoch = 0;     ///< 1-based, of a run that trains to a target; 0 elsewhere
+  std::vector<Span> spans{};  ///< the step and its parts, where somebody asks for them
 };
 
 /// What is known about the length of the run, for the time left.

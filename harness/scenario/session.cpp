@@ -16,6 +16,7 @@ Session::Session(Workload& workload, WorkloadContext& context, const SessionHook
       steps_(demand<Steps>(workload, "run")),
       timer_(hooks_.clock) {
   timer_.share_with(context_.ranks);
+  if (hooks_.spans) timer_.keep_spans();
   context_.phases = &timer_;
   context_.stopwatch = &timer_;
   context_.progress = [this](const std::string& what, std::int64_t done, std::int64_t total) {

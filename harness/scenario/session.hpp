@@ -36,6 +36,8 @@ struct SessionHooks {
   StepRecorder* recorder = nullptr;
   /// With this, a run of steps does what it is told once it is warmed up, whatever its tier says.
   StepOrders* orders = nullptr;
+  /// The record of each step has its spans.
+  bool spans = false;
   /// Called after each timed step, outside its time; not when training to a target, where nothing
   /// is outside.
   std::function<void(double step_seconds)> between_steps{};

@@ -19,13 +19,24 @@ void StepTimer::phase_begin(const char* name) {
 }
 
 void StepTimer::phase_end(const char* name) {
-  phases_[name] += clock_() - begin_;
+  const double end = clock_();
+  phases_[name] += end - begin_;
+  if (keeps_spans_) keep({name, false, begin_, end});
   if (listener_ != nullptr) listener_->phase_end(name);
 }
 
 void StepTimer::add(const char* stage, double seconds) {
   const std::lock_guard<std::mutex> lock(mutex_);
   stages_[stage] += seconds;
+}
+
+void StepTimer::span(const std::string& name, double begin, double end) {
+  if (keeps_spans_) keep({name, true, begin, end});
+}
+
+void StepTimer::keep(Span span) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  spans_.push_back(std::move(span));
 }
 
 StepRecord StepTimer::time_step(Steps& steps, double start, bool rest) {
@@ -47,6 +58,8 @@ StepRecord StepTimer::time_step(Steps& steps, double start, bool rest) {
   step.phases = std::exchange(phases_, {});
   step.losses = std::move(stats.losses);
   step.stages = std::exchange(stages_, {});
+  step.spans = std::exchange(spans_, {});
+  if (keeps_spans_) step.spans.push_back({"step", false, before, after});
   step.samples = stats.samples;
   return step;
 }

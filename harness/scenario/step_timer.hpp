@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "harness/scenario/observer.hpp"
 #include "harness/workload/capabilities.hpp"
@@ -26,6 +27,7 @@ class StepTimer : public PhaseListener, public Stopwatch {
   void phase_end(const char* name) override;
   double now() const override { return clock_(); }
   void add(const char* stage, double seconds) override;
+  void span(const std::string& name, double begin, double end) override;
 
   /// One step of a workload whose context has this as its listener. Fills what the clock and the
   /// workload tell; `start` is when the first step began. With `rest` the step ends when nothing of
@@ -36,20 +38,27 @@ class StepTimer : public PhaseListener, public Stopwatch {
   void share_with(Ranks* ranks) { ranks_ = ranks; }
   /// Hands the phases on, too; null: to nobody.
   void tell(PhaseListener* listener) { listener_ = listener; }
+  /// From then on the record of a step has its spans.
+  void keep_spans() { keeps_spans_ = true; }
   /// Drops phases that were marked outside a step.
   void forget() {
     phases_.clear();
     stages_.clear();
+    spans_.clear();
   }
 
  private:
+  void keep(Span span);
+
   const Clock& clock_;
   PhaseListener* listener_ = nullptr;
   Ranks* ranks_ = nullptr;
   double begin_ = 0;
   std::map<std::string, double> phases_;
-  std::mutex mutex_;  ///< of stages_
+  bool keeps_spans_ = false;
+  std::mutex mutex_;  ///< of stages_ and spans_
   std::map<std::string, double> stages_;
+  std::vector<Span> spans_;
 };
 
 /// "loss 'total' is not a number at step 3", or empty when all are finite.

@@ -93,6 +93,18 @@ std::optional<std::string> drift_warning(const Metric& metric, const std::vector
       change > 0 ? "higher" : "lower", second.center, first.center, metric.unit);
 }
 
+/// Throws std::invalid_argument for times that are none, or have no partner.
+std::vector<double> log_ratios(std::span<const double> base, std::span<const double> candidate) {
+  if (base.size() != candidate.size()) throw std::invalid_argument("pairs without a partner");
+  std::vector<double> logarithms(base.size());
+  for (std::size_t i = 0; i < base.size(); ++i) {
+    if (!(base[i] > 0 && candidate[i] > 0))
+      throw std::invalid_argument("a time that is not positive");
+    logarithms[i] = std::log(base[i]) - std::log(candidate[i]);
+  }
+  return logarithms;
+}
+
 }  // namespace
 
 double median(std::span<const double> values) { return median_of_sorted(sorted_copy(values)); }
@@ -102,15 +114,22 @@ Interval median_interval(std::span<const double> values, double confidence) {
   return interval_of_sorted(sorted_copy(values), confidence);
 }
 
+double paired_ratio(std::span<const double> base, std::span<const double> candidate) {
+  constexpr std::size_t kFewPairs = 5;
+  const std::vector<double> logarithms = log_ratios(base, candidate);
+  if (logarithms.size() > kFewPairs) return std::exp(median(logarithms));
+  std::vector<double> means;
+  for (std::size_t i = 0; i < logarithms.size(); ++i) {
+    for (std::size_t j = i; j < logarithms.size(); ++j) {
+      means.push_back((logarithms[i] + logarithms[j]) / 2);
+    }
+  }
+  return std::exp(median(means));
+}
+
 Interval paired_speedup(std::span<const double> base, std::span<const double> candidate,
                         double confidence) {
-  if (base.size() != candidate.size()) throw std::invalid_argument("pairs without a partner");
-  std::vector<double> logarithms(base.size());
-  for (std::size_t i = 0; i < base.size(); ++i) {
-    if (!(base[i] > 0 && candidate[i] > 0))
-      throw std::invalid_argument("a time that is not positive");
-    logarithms[i] = std::log(base[i]) - std::log(candidate[i]);
-  }
+  const std::vector<double> logarithms = log_ratios(base, candidate);
   Interval interval = median_interval(logarithms, confidence);
   interval.center = std::exp(interval.center);
   if (interval.low) interval.low = std::exp(*interval.low);

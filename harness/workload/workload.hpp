@@ -71,6 +71,8 @@ class Stopwatch {
   virtual ~Stopwatch() = default;
   virtual double now() const = 0;  ///< seconds
   virtual void add(const char* stage, double seconds) = 0;
+  /// When a part of it began and ended, for those who draw it.
+  virtual void span(const std::string& /*name*/, double /*begin*/, double /*end*/) {}
 };
 
 /// Marks one phase for as long as it lives; phases do not nest.

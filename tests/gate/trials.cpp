@@ -99,7 +99,7 @@ std::vector<ClusterMetric> metrics_of(const std::vector<ClusterRounds>& campaign
   ClusterMetric medians;
   ClusterMetric totals;
   for (const ClusterRounds& cluster : campaign) {
-    medians.improvements.push_back(median_improvement(cluster));
+    medians.improvements.push_back(step_improvement(cluster));
     totals.improvements.push_back(total_improvement(cluster));
   }
   if (campaign.front().baseline.size() == 1) return {medians};

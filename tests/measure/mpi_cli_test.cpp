@@ -110,6 +110,18 @@ TEST_CASE("a rank over MPI that is killed ends the run with what was measured", 
   CHECK(result["samples"].size() > 0);
 }
 
+TEST_CASE("a rank over MPI that fails is named, and none waits for it", "[ranks][mpi]") {
+  if (!mpi_is_here()) return;
+  const TemporaryFolder out;
+  std::vector<std::string> options = steps(50, "20");
+  options.insert(options.end(), {"--set", "fail-at=5"});
+  Process process = mpirun(2, out.path(), options);
+  const Outcome outcome = process.wait();
+  CAPTURE(outcome.out, outcome.err);
+  CHECK(outcome.code != 0);
+  CHECK(only_result(out.path())["status"]["state"] == "aborted");
+}
+
 TEST_CASE("what MPI cannot do is an error", "[ranks][mpi]") {
   if (!mpi_is_here()) return;
   const Outcome outcome =

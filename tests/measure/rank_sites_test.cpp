@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/hash.hpp"
 #include "harness/lockstep/protocol.hpp"
 #include "harness/measure/ranks/handshake.hpp"
 #include "harness/measure/ranks/sites.hpp"

@@ -214,6 +214,38 @@ TEST_CASE("worlds that cannot be are refused before anything starts", "[ranks]")
   CHECK(refusal_in(bad).about == "HARNESS_RANK_ORDER");
 }
 
+TEST_CASE("a training goes on with another number of ranks", "[ranks]") {
+  const TemporaryFolder out;
+  const auto go_on = [&](const char* ranks) {
+    return run_harness({"run", "--resume", out.path().string(), "--ranks", ranks});
+  };
+  const auto stop_early = [](Process& process, const fs::path& folder) {
+    const std::size_t before = files_ending(folder, ".checkpoint").size();
+    wait_until([&] { return files_ending(folder, ".checkpoint").size() > before; });
+    process.signal(SIGINT);
+    CHECK(process.wait().code == 2);
+  };
+  Process process(training(
+      out.path(), {"--ranks", "2", "--batch-size", "3", "--runs", "1", "--set", "step-ms=30"}));
+  stop_early(process, out.path());
+  const Outcome uneven = go_on("4");
+  CHECK(uneven.code == 1);
+  CHECK_THAT(uneven.err, Catch::Contains("--ranks 4") && Catch::Contains("6 samples"));
+  CHECK(run_harness({"run", "--resume", out.path().string(), "--threads", "1"}).code == 1);
+  const Outcome outcome = go_on("1");
+  CAPTURE(outcome.out, outcome.err);
+  REQUIRE(outcome.code == 0);
+  for (const json& result : results_in(out.path())) {
+    if (result["status"]["state"] == "aborted") continue;
+    CHECK(result["settings"]["effective"]["ranks"] == 1);
+    CHECK(result["settings"]["effective"]["batch_size"] == 6);
+    CHECK(result["training"]["resumed"][0]["ranks"] == 2);
+    CHECK(result["training"]["samples"] == 6 * result["training"]["steps"].get<int>());
+  }
+  check_log_passes(out.path());
+  CHECK(run_harness({"validate", out.path().string()}).code == 0);
+}
+
 TEST_CASE("gradients that are rounded on their way are for the open division", "[ranks]") {
   const TemporaryFolder out;
   const Outcome outcome = run_harness(in_ranks(out.path(), {"--gradient-sums", "bf16"}));

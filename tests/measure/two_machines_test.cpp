@@ -3,9 +3,11 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/files.hpp"
 #include "tests/support/process.hpp"
 #include "tests/support/rank_runs.hpp"
 #include "tests/support/temporary_folder.hpp"
+#include "tests/support/world.hpp"
 
 using namespace harness;  // NOLINT(google-build-using-namespace)
 using nlohmann::json;
@@ -82,4 +84,39 @@ TEST_CASE("Ctrl-C on the script for ssh stops the ranks of all machines",
   CAPTURE(outcome.out, outcome.err);
   CHECK(outcome.code == 2);
   CHECK(only_result(folder / "run")["status"]["state"] == "aborted");
+}
+
+TEST_CASE("a machine that is not to be trusted is named with its rank",
+          "[ranks][rendezvous][namespaces]") {
+  const TemporaryFolder folder;
+  const World world(folder / "run");
+  // Another start of the kernel is another machine.
+  write_file_atomically(folder / "boot_id", "00000000-0000-4000-8000-000000000000\n");
+  const std::string elsewhere =
+      "mount --bind \"$1\" /proc/sys/kernel/random/boot_id || exit 77; shift; exec \"$@\"";
+  std::vector<std::string> arguments = {"--user",
+                                        "--map-root-user",
+                                        "--mount",
+                                        "bash",
+                                        "-c",
+                                        elsewhere,
+                                        "bash",
+                                        (folder / "boot_id").string(),
+                                        harness_program()};
+  const std::vector<std::string> run = world.steps(1, 100);
+  arguments.insert(arguments.end(), run.begin(), run.end());
+  const Process stranger({"-c", "while :; do :; done"}, {}, {}, "/usr/bin/bash");
+  Process follower(arguments, {run_key()}, {}, "/usr/bin/unshare");
+  const auto leader = start_rank(world.steps(0, 100));
+  const Outcome followed = follower.wait();
+  if (not_allowed(followed)) return;
+  if (followed.err.find("unshare:") != std::string::npos) return;
+  const Outcome led = leader->wait();
+  CAPTURE(led.out, led.err, followed.err);
+  REQUIRE(led.code == 0);
+  const json result = only_result(folder / "run");
+  CHECK(result["world"]["nodes"] == 2);
+  CHECK(result["status"]["mistrusted"] == true);
+  CHECK_THAT(result["status"]["mistrust_reasons"].dump(), Catch::Contains("machine of rank 1: "));
+  CHECK(run_harness({"validate", (folder / "run").string()}).code == 0);
 }

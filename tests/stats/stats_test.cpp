@@ -107,6 +107,24 @@ TEST_CASE("a paired speed-up is the median ratio, and its inverse the other way 
   CHECK(paired_speedup(base, base).center == 1);
 }
 
+TEST_CASE("the ratio of few pairs is the middle of the means of them all", "[stats]") {
+  const std::vector<double> ones(6, 1);
+  const auto ratio = [&](const std::vector<double>& base) {
+    return paired_ratio(base, std::span(ones).first(base.size()));
+  };
+  CHECK(ratio({4}) == Approx(4));
+  CHECK(ratio({1, 4}) == Approx(2));  // on logarithms
+  // Of three it is a quarter of the outer ones each, and half of the one between.
+  CHECK(std::log(ratio({1, 2, 16})) == Approx((std::log(1) + 2 * std::log(2) + std::log(16)) / 4));
+  CHECK(ratio({1, 1, 1, 1, 100}) == Approx(1));
+  CHECK(ratio({1, 1, 1, 2, 2, 2}) == Approx(std::sqrt(2)));  // of more the median
+  const std::vector<double> base = {1.1, 0.9, 1.3};
+  const std::vector<double> other = {1.0, 1.2, 0.8};
+  CHECK(paired_ratio(base, other) * paired_ratio(other, base) == Approx(1));
+  CHECK_THROWS_AS(ratio({}), std::invalid_argument);
+  CHECK_THROWS_AS(ratio({1, 0}), std::invalid_argument);
+}
+
 TEST_CASE("five pairs give a speed-up without an interval, no pairs nothing", "[stats]") {
   const std::vector<double> five = {1, 2, 3, 4, 5};
   CHECK_FALSE(paired_speedup(five, five).low);

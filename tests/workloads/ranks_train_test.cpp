@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdlib>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
@@ -123,6 +124,40 @@ TEST_CASE("two ranks train as one process does with their batches together",
   CHECK(run_harness({"check-log", files_ending(two.path(), ".log").at(0).string()}).code == 0);
 }
 
+TEST_CASE("the trace of two ranks has both on one time line", "[train][ranks]") {
+  const CocoFolder data;
+  const TemporaryFolder out;
+  std::vector<std::string> arguments = training(data, out.path(), 2, "1e-3", "1");
+  arguments.emplace_back("--trace");
+  REQUIRE(run_harness(arguments).code == 3);
+  REQUIRE(files_ending(out.path(), ".trace").size() == 1);
+  const json trace = json::parse(read_file(files_ending(out.path(), ".trace").at(0), 1 << 20));
+  // Of each rank and step: when it began and ended, and the sums of gradients within it.
+  std::map<std::pair<int, int>, std::pair<double, double>> steps;
+  int sums = 0;
+  const auto stretch = [](const json& event) {
+    const double begin = event["ts"];
+    return std::pair(begin, begin + event["dur"].get<double>());
+  };
+  for (const json& event : trace) {
+    if (event["name"] == "step") steps[{event["pid"], event["args"]["step"]}] = stretch(event);
+  }
+  REQUIRE(steps.size() == 6);
+  for (const json& event : trace) {
+    if (event["name"] != "gradients") continue;
+    ++sums;
+    const auto [begin, end] = steps.at({event["pid"], event["args"]["step"]});
+    CHECK(begin <= stretch(event).first);
+    CHECK(stretch(event).second <= end);
+  }
+  CHECK(sums >= 6);
+  for (int step = 1; step <= 3; ++step) {
+    const auto [begin, end] = steps.at({0, step});
+    const auto [other_begin, other_end] = steps.at({1, step});
+    CHECK(std::max(begin, other_begin) < std::min(end, other_end));
+  }
+}
+
 TEST_CASE("an evaluation that ranks share gives the numbers of one process", "[train][ranks]") {
   const CocoFolder data;
   const TemporaryFolder one;
@@ -131,6 +166,32 @@ TEST_CASE("an evaluation that ranks share gives the numbers of one process", "[t
   REQUIRE(run_harness(training(data, one.path(), 1, "1e-30", "1")).code == 3);
   REQUIRE(run_harness(training(data, two.path(), 2, "1e-30", "1")).code == 3);
   CHECK(qualities_in(result_in(two.path())) == qualities_in(result_in(one.path())));
+}
+
+TEST_CASE("one process goes on with what two ranks began", "[train][ranks][long]") {
+  const CocoFolder data;
+  const TemporaryFolder out;
+  Process process(training(data, out.path(), 2));
+  wait_until([&] { return !files_ending(out.path(), ".checkpoint").empty(); });
+  process.signal(SIGINT);
+  REQUIRE(process.wait().code == 2);
+  const Outcome outcome = run_harness({"run", "--resume", out.path().string(), "--ranks", "1"});
+  CAPTURE(outcome.out, outcome.err);
+  CHECK(outcome.code == 3);  // the target is out of reach
+  const json result = result_in(out.path());
+  CHECK(result["training"]["samples"] == 36);
+  CHECK(result["training"]["resumed"][0]["ranks"] == 2);
+  CHECK_FALSE(result.contains("world"));
+  // The pictures are those that one process would have seen: so are the losses, but for rounding.
+  const TemporaryFolder one;
+  REQUIRE(run_harness(training(data, one.path(), 1)).code == 3);
+  const std::vector<json> alone = steps_in(one.path());
+  const std::vector<json> shared = steps_in(out.path());
+  REQUIRE(shared.size() == alone.size());
+  for (std::size_t i = 0; i < alone.size(); ++i) {
+    INFO("step " << i);
+    CHECK(shared[i]["total"].get<double>() == Approx(alone[i]["total"].get<double>()).epsilon(0.1));
+  }
 }
 
 TEST_CASE("a training of two ranks of which one is killed goes on bit for bit",

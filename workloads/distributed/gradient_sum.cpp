@@ -86,6 +86,7 @@ void GradientSum::finish() {
     // They begin in their order, so the stretches in which one or more are under way add up so.
     const double ended = bucket.sum->ended();
     under_way += std::max(0.0, ended - std::max(until, bucket.sum->began()));
+    if (stopwatch_ != nullptr) stopwatch_->span("gradients", bucket.sum->began(), ended);
     until = std::max(until, ended);
     bucket.sum.reset();
     const float* flag = bucket.flags.const_data_ptr<float>();

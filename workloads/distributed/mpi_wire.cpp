@@ -2,6 +2,7 @@
 // loaded when it is asked for (mpi/plugin.hpp).
 #include <dlfcn.h>
 
+#include <exception>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -51,7 +52,11 @@ class MpiWire : public Wire {
                 "to MPI this is " + theirs + ", not " + rank_text(place.rank, place.world),
                 "start the ranks with mpirun, or leave --engine out");
   }
-  ~MpiWire() override { mpi_.close(); }
+  ~MpiWire() override {
+    // Who fails cannot wait for the others to leave as well: they wait for it.
+    if (std::uncaught_exceptions() > 0) mpi_.hang_up();
+    mpi_.close();
+  }
 
   std::string engine() const override { return mpi_.version(); }
   void exchange(const void* mine, void* all, std::int64_t bytes) override {

@@ -11,7 +11,9 @@
 #include <string_view>
 #include <utility>
 
+#include "harness/base/hash.hpp"
 #include "harness/base/print.hpp"
+#include "harness/check/judgement.hpp"
 #include "harness/measure/ranks/handshake.hpp"
 #include "harness/measure/ranks/hang_up.hpp"
 #include "harness/measure/ranks/meeting_guest.hpp"
@@ -20,6 +22,8 @@
 #include "harness/measure/ranks/sites.hpp"
 #include "harness/scenario/step_timer.hpp"
 #include "harness/system/affinity.hpp"
+#include "harness/system/capture.hpp"
+#include "harness/system/environment.hpp"
 #include "harness/system/interrupt.hpp"
 
 namespace harness {
@@ -31,8 +35,6 @@ using nlohmann::json;
 constexpr int kPauseMilliseconds = 50;
 // So long rank 0 may be busy with the result, and silent.
 constexpr double kWritingSeconds = 120;
-// So long a rank may take to end in good order when rank 0 is lost.
-constexpr double kPatienceSeconds = 8;
 
 /// The line to rank 0, with signs of life both ways.
 class Line {
@@ -124,12 +126,28 @@ std::optional<json> watch(Member& member, Line& line) {
   }
 }
 
-void hand_over(const Member& member, const Line& line) {
+/// Why this machine is not to be trusted, as seen around the run.
+std::vector<std::string> doubts_since(const json& before, const RankSite& site) {
+  ResultCommon here;
+  here.system = capture_system();
+  here.environment_before = before;
+  here.environment_after = capture_environment();
+  // Other ranks that share this machine's processors are no strangers, as sides in lockstep are
+  // none.
+  here.rules.lockstep = site.ranks_here > 1;
+  judge_machine(here);
+  return here.status.mistrust_reasons;
+}
+
+void hand_over(const Member& member, const Line& line, const std::vector<std::string>& doubts) {
   const MemberEnd end = member.end();
   for (std::size_t at = 0; at < end.handed_over.size(); at += kPieceBytes) {
     line.say({{"piece", hex_text(end.handed_over.substr(at, kPieceBytes))}});
   }
-  line.say({{"ended", end.lost}, {"failed", member.failed()}, {"given_up", end.given_up}});
+  line.say({{"ended", end.lost},
+            {"failed", member.failed()},
+            {"given_up", end.given_up},
+            {"doubts", doubts}});
 }
 
 /// One run; what rank 0 says behind it.
@@ -147,9 +165,10 @@ json follow_run(const WorldPlace& place, const FollowTask& task, const std::vect
     if (!task.out.empty()) order.out = fs::absolute(task.out);
     fs::create_directories(order.out);
     const RanksFolder folder;
+    const json before = capture_environment();
     Member member(order, arguments, folder.path() / "rank.log");
     if (const auto done = watch(member, line)) return *done;
-    hand_over(member, line);
+    hand_over(member, line, doubts_since(before, order.site));
   } catch (const LostRank&) {
     throw;
   } catch (const std::exception& error) {

@@ -26,16 +26,6 @@ nlohmann::json message_of(const std::string& line) {
   throw ProtocolError("no message of a rank");
 }
 
-std::string hex_text(std::string_view bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const char c : bytes) {
-    text += kDigits[static_cast<unsigned char>(c) >> 4];
-    text += kDigits[static_cast<unsigned char>(c) & 15];
-  }
-  return text;
-}
-
 std::string bytes_of(std::string_view hex) {
   const auto digit = [](char c) {
     if (c >= '0' && c <= '9') return c - '0';

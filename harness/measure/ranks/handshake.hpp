@@ -16,6 +16,10 @@ inline constexpr const char* kRankItself = "rank";
 inline constexpr double kSignSeconds = 1;
 inline constexpr double kSilenceSeconds = 5;
 
+/// So long a rank may take to end in good order when another is lost: it is told, notices it at its
+/// next word to that one, at the end of a step at the latest, and hands over what it has.
+inline constexpr double kPatienceSeconds = 8;
+
 /// After which waiting for others is worth a word.
 inline constexpr double kNoticeSeconds = 3;
 
@@ -30,8 +34,7 @@ std::string key_proof(const std::string& key, std::string_view end, const std::s
 /// A line as an object; throws ProtocolError for anything else.
 nlohmann::json message_of(const std::string& line);
 
-/// Bytes of any kind as text, and back. bytes_of() throws ProtocolError for what is none.
-std::string hex_text(std::string_view bytes);
+/// What hex_text() made a text of. Throws ProtocolError for what it did not make.
 std::string bytes_of(std::string_view hex);
 
 }  // namespace harness

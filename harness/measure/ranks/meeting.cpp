@@ -214,6 +214,7 @@ void Meeting::hear_launcher(Connection& connection, const json& message) {
     launcher.ended = ended->get<std::string>();
     launcher.failed = message.at("failed");
     launcher.given_up = message.at("given_up");
+    launcher.doubts = message.value("doubts", std::vector<std::string>());
   }
 }
 

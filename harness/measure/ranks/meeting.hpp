@@ -26,6 +26,7 @@ class Meeting {
     std::optional<std::string> ended{};  ///< how the rank was lost; empty text: by itself
     bool failed = false;                 ///< it ended, not in good order
     bool given_up = false;               ///< it was ended, since another was lost
+    std::vector<std::string> doubts{};   ///< why its machine is not to be trusted
     /// Since when it has not been heard, of one that went, or fell silent, before it said that the
     /// rank ended; 0: none of these.
     double gone_since = 0;

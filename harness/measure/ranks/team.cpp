@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +29,7 @@
 #include "harness/measure/ranks/outcome.hpp"
 #include "harness/measure/ranks/sites.hpp"
 #include "harness/measure/stop_notice.hpp"
+#include "harness/measure/trace_file.hpp"
 #include "harness/scenario/step_timer.hpp"
 #include "harness/system/affinity.hpp"
 #include "harness/system/environment.hpp"
@@ -40,9 +42,6 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr double kPauseSeconds = 0.05;
-// When one is gone the others are told, notice it at their next word to it, at the end of a step
-// at the latest, and hand over what they have.
-constexpr double kPatienceSeconds = 8;
 
 std::string errors_name(int rank) { return fmt::format("rank-{}.log", rank); }
 
@@ -161,6 +160,18 @@ class Team {
   }
   const std::vector<RankSite>& sites() const { return sites_; }
 
+  /// What the other machines say of themselves, once each.
+  void add_doubts(Status& status) {
+    std::set<int> seen = {0};  // this one
+    for (const auto& [rank, launcher] : meeting_.launchers()) {
+      if (!seen.insert(sites_[static_cast<std::size_t>(rank)].node).second) continue;
+      for (const std::string& doubt : launcher.doubts) {
+        status.mistrusted = true;
+        status.mistrust_reasons.push_back(fmt::format("machine of rank {}: {}", rank, doubt));
+      }
+    }
+  }
+
   /// What `work` returns. Where it throws, the others end with the code of that.
   template <class Work>
   auto or_dismissed(const Work& work) {
@@ -273,10 +284,12 @@ Result measure_in_ranks(const RunPlan& plan, const MeasureTask& task) {
     return merged_result(team.ends(), team.sites(), task.out / (task.stem + ".jsonl"));
   };
   Result result = team.or_dismissed(measured);
+  if (task.trace) join_traces(task.out, task.stem, plan.ranks);
   // Over the processors of all ranks here, none of which is a stranger to us.
   if (!task.saved_run) result.environment_before = before;
   result.environment_after = capture_environment();
   judge_machine(result);
+  team.add_doubts(result.status);
   if (result.status.state == RunState::kAborted && !interrupt_requested()) {
     for (const Violation& violation : result.status.violations) {
       if (violation.rule == kCompletedRule) tell_failure(StopReason::kFailed, violation.actual);

@@ -15,7 +15,7 @@ namespace {
 std::atomic<bool> hung_up{false};
 
 const char* told(const std::string& words) {
-  static std::string text;
+  thread_local std::string text;
   text = words;
   return text.c_str();
 }
@@ -91,11 +91,16 @@ const char* wait_for(MPI_Request& request, double timeout_seconds) {
   while (true) {
     int done = 0;
     const int code = MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-    if (code != MPI_SUCCESS) return error_text(code);
+    // Behind an error MPI may still hold the memory: nothing may call it from then on.
+    if (code != MPI_SUCCESS) {
+      hung_up = true;
+      return error_text(code);
+    }
     if (done != 0) return nullptr;
     if (hung_up) return told("MPI: another rank is gone");
     const auto waited = Clock::now() - began;
     if (waited > std::chrono::duration<double>(timeout_seconds)) {
+      hung_up = true;
       return told("MPI: another rank does not answer");
     }
     if (waited < kEager) {

@@ -1,5 +1,5 @@
 // What the plug-in for MPI offers the program: plain functions, so that either can be built without
-// the other. Texts are the plug-in's own, and stay until its next call.
+// the other. Texts are the plug-in's own, and stay until the next call in the same thread.
 #pragma once
 
 #include <cstdint>
