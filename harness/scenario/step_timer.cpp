@@ -49,19 +49,31 @@ StepRecord StepTimer::time_step(Steps& steps, double start, bool rest) {
   const double after = clock_();
   step.seconds = step.own_seconds = after - before;
   step.elapsed = after - start;
-  if (ranks_ != nullptr) {
-    // The same numbers on all, so that all decide alike what follows from them.
-    const auto all = gather_numbers(*ranks_, {step.seconds, step.elapsed});
-    for (const auto& theirs : all) step.seconds = std::max(step.seconds, theirs.at(0));
-    step.elapsed = all.front().at(1);
-  }
-  step.phases = std::exchange(phases_, {});
   step.losses = std::move(stats.losses);
+  if (ranks_ != nullptr) share(step);
+  step.phases = std::exchange(phases_, {});
   step.stages = std::exchange(stages_, {});
   step.spans = std::exchange(spans_, {});
   if (keeps_spans_) step.spans.push_back({"step", false, before, after});
   step.samples = stats.samples;
   return step;
+}
+
+// The same numbers on all, so that all decide alike what follows from them; in one exchange, since
+// over a slow network each takes its time.
+void StepTimer::share(StepRecord& step) const {
+  std::vector<double> mine = {step.seconds, step.elapsed};
+  for (const auto& [name, loss] : step.losses) mine.push_back(loss);
+  const auto all = gather_numbers(*ranks_, mine);
+  for (const auto& theirs : all) step.seconds = std::max(step.seconds, theirs.at(0));
+  step.elapsed = all.front().at(1);
+  std::size_t at = 2;
+  for (auto& [name, loss] : step.losses) {
+    loss = 0;
+    for (const auto& theirs : all) loss += theirs.at(at);
+    loss /= static_cast<double>(all.size());
+    ++at;
+  }
 }
 
 std::string non_finite_loss(const StepRecord& record) {

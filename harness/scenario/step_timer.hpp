@@ -33,8 +33,8 @@ class StepTimer : public PhaseListener, public Stopwatch {
   /// workload tell; `start` is when the first step began. With `rest` the step ends when nothing of
   /// it works in the background any more.
   StepRecord time_step(Steps& steps, double start, bool rest = false);
-  /// From then on a step takes as long as the slowest of the ranks needs for it. Null: there are no
-  /// others.
+  /// From then on a step takes as long as the slowest of the ranks needs for it, and its losses are
+  /// the means over the ranks. Null: there are no others.
   void share_with(Ranks* ranks) { ranks_ = ranks; }
   /// Hands the phases on, too; null: to nobody.
   void tell(PhaseListener* listener) { listener_ = listener; }
@@ -49,6 +49,8 @@ class StepTimer : public PhaseListener, public Stopwatch {
 
  private:
   void keep(Span span);
+  /// What all ranks are to know of the step: the longest time, the mean losses.
+  void share(StepRecord& step) const;
 
   const Clock& clock_;
   PhaseListener* listener_ = nullptr;

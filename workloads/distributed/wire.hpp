@@ -17,6 +17,9 @@ class Wire {
   /// Part r of `mine` goes to rank r, and part r of `all` comes from it: parts of `bytes`, one
   /// behind the other, one for each rank, ourselves too. The two do not overlap.
   virtual void exchange(const void* mine, void* all, std::int64_t bytes) = 0;
+  /// Adds up `values` over the ranks, in place, where the engine has a way of its own to do so that
+  /// gives the sum in the order of the ranks. False: it has none, and did nothing.
+  virtual bool add_up(float* /*values*/, std::int64_t /*count*/) { return false; }
   /// As Ranks::hang_up().
   virtual void hang_up() noexcept = 0;
 };

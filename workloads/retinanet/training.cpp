@@ -229,12 +229,9 @@ StepStats RetinaNetTraining::step() {
     if (gradient_times_) gradient_times_->end();
     outputs.reset();
   }
-  std::vector<double> values = {total.item<double>(), losses->classification.item<double>(),
-                                losses->box.item<double>()};
   if (gradients_) {
     const Phase phase = context().phase("communication");
     gradients_->finish();
-    values = mean_over(*context().ranks, values);
   }
   {
     const Phase phase = context().phase("optimizer");
@@ -243,7 +240,9 @@ StepStats RetinaNetTraining::step() {
   }
   ++iteration_;
   return {context().global_batch_size(),
-          {{"total", values[0]}, {"classification", values[1]}, {"box", values[2]}}};
+          {{"total", total.item<double>()},
+           {"classification", losses->classification.item<double>()},
+           {"box", losses->box.item<double>()}}};
 }
 
 Quality RetinaNetTraining::evaluate() {
