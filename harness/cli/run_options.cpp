@@ -123,20 +123,6 @@ void for_settings(const std::vector<Wanted>& wanted, const Use& use) {
 
 constexpr std::array kPlaceOptions = {"--rendezvous", "--rank", "--world", "--rendezvous-timeout"};
 
-/// `arguments` but for these options, each of which has a value.
-Arguments without(const Arguments& arguments, const std::vector<std::string>& options) {
-  Arguments rest;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string name = arguments[i].substr(0, arguments[i].find('='));
-    if (std::find(options.begin(), options.end(), name) == options.end()) {
-      rest.push_back(arguments[i]);
-    } else if (name == arguments[i]) {
-      ++i;  // its value
-    }
-  }
-  return rest;
-}
-
 AskedPlace asked_place(const Options& options) {
   AskedPlace asked;
   asked.rendezvous = options.text("rendezvous");
@@ -149,13 +135,20 @@ AskedPlace asked_place(const Options& options) {
 }  // namespace
 
 Arguments without_place(const Arguments& arguments) {
-  return without(arguments, {kPlaceOptions.begin(), kPlaceOptions.end()});
+  return without_options(arguments, {kPlaceOptions.begin(), kPlaceOptions.end()});
 }
 
-Arguments with_option(const Arguments& arguments, const std::string& option, std::int64_t value) {
-  Arguments list = without(arguments, {option});
-  list.insert(list.end(), {option, std::to_string(value)});
-  return list;
+Arguments without_options(const Arguments& arguments, const std::vector<std::string>& options) {
+  Arguments rest;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string name = arguments[i].substr(0, arguments[i].find('='));
+    if (std::find(options.begin(), options.end(), name) == options.end()) {
+      rest.push_back(arguments[i]);
+    } else if (name == arguments[i]) {
+      ++i;  // its value
+    }
+  }
+  return rest;
 }
 
 void add_settings(Options& options, const std::vector<SettingScope>& scopes) {
@@ -187,7 +180,7 @@ std::optional<RunInvocation> parse_run_options(const Arguments& arguments) {
   RunRequest& request = invocation.request;
   invocation.place = asked_place(options);
   if (const auto resume = options.text("resume")) {
-    if (!without(without_place(arguments), {"--resume", "--ranks"}).empty()) {
+    if (!without_options(without_place(arguments), {"--resume", "--ranks"}).empty()) {
       throw Error("--resume " + printable(*resume), "takes no other options but --ranks",
                   "the series goes on with those it was begun with");
     }

@@ -44,8 +44,8 @@ inline constexpr double kMostPauseSeconds = 86'400;
 
 /// `arguments` but for those that say which rank a process is: what is alike for all ranks.
 Arguments without_place(const Arguments& arguments);
-/// `arguments` with this value of an option, in place of another.
-Arguments with_option(const Arguments& arguments, const std::string& option, std::int64_t value);
+/// `arguments` but for these options, each of which has a value.
+Arguments without_options(const Arguments& arguments, const std::vector<std::string>& options);
 
 /// Returns nothing after `--help`. Throws Error.
 std::optional<RunInvocation> parse_run_options(const Arguments& arguments);

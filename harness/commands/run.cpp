@@ -125,7 +125,6 @@ void take_place(RunInvocation& invocation, const WorldPlace& place) {
     throw Error("--lockstep", "is for ranks that one command starts", "--ranks N");
   }
   hand_down(place);
-  if (!invocation.resume.empty()) return;
   RunRequest& request = invocation.request;
   const nlohmann::json ranks = request.settings.value("ranks", nlohmann::json());
   if (!ranks.is_null() && ranks != place.world) {
@@ -133,6 +132,7 @@ void take_place(RunInvocation& invocation, const WorldPlace& place) {
                 fmt::format("this is rank {} of a world of {}", place.rank, place.world),
                 "leave --ranks out: each rank is a process of its own already");
   }
+  if (!invocation.resume.empty()) return;
   request["ranks"] = place.world;
   request.rank_share = share_of_leader();
 }
@@ -217,21 +217,30 @@ RunInvocation invocation_of(const SeriesState& state, const fs::path& out,
 }
 
 /// The arguments with which the series goes on. Other ranks than those that trained until now have
-/// other parts of the same batch.
+/// other parts of the same batch; what was said of the ones before does not hold for them.
 Arguments arguments_in_world(const SeriesState& state, const fs::path& out,
                              const std::optional<WorldPlace>& place, const nlohmann::json& asked) {
-  RunInvocation begun = invocation_of(state, out, state.arguments());
-  if (place) take_place(begun, *place);
-  const RunPlan plan = make_plan(begun.request, home_folder());
-  const std::optional<int> wanted = place             ? place->world
-                                    : asked.is_null() ? std::nullopt
-                                                      : std::optional(asked.get<int>());
-  const GoingOn next = going_on_in(out, state, plan, wanted);
-  if (next.ranks == plan.ranks && next.batch_size == plan.context.batch_size) {
+  const RunRequest begun = invocation_of(state, out, state.arguments()).request;
+  std::optional<int> ranks;
+  if (place) ranks = place->world;
+  if (!place && !asked.is_null()) ranks = asked.get<int>();
+  // Where a place tells it, the arguments may not.
+  const int begun_with = begun.settings.value("ranks", place ? place->world : 1);
+  const auto next =
+      going_on_in(out, state, rules_for(begun, home_folder()).workload, ranks, begun_with);
+  if (!next || (!place && !next->other_world && next->ranks == begun_with)) {
     return state.arguments();
   }
-  const Arguments arguments = with_option(state.arguments(), "--batch-size", next.batch_size);
-  return place ? arguments : with_option(arguments, "--ranks", next.ranks);
+  std::vector<std::string> dropped = {"--ranks", "--batch-size"};
+  if (next->other_world) dropped.emplace_back("--threads");
+  if (next->ranks == 1) dropped.insert(dropped.end(), {"--engine", "--gradient-sums"});
+  Arguments arguments = without_options(state.arguments(), dropped);
+  const auto add = [&](const char* option, std::int64_t value) {
+    arguments.insert(arguments.end(), {option, std::to_string(value)});
+  };
+  add("--batch-size", next->batch_size);
+  if (!place) add("--ranks", next->ranks);
+  return arguments;
 }
 
 ExitCode resume(const fs::path& folder, const nlohmann::json& ranks) {

@@ -140,30 +140,30 @@ void expect_resumable(const fs::path& folder, const SeriesState& state, const Ru
   print_err(run + " has no whole result and no saved state: it is measured again from its start\n");
 }
 
-GoingOn going_on_in(const fs::path& folder, const SeriesState& state, const RunPlan& plan,
-                    std::optional<int> ranks) {
-  const GoingOn as_begun{plan.ranks, plan.context.batch_size};
-  const std::string what = fmt::format("--ranks {}", ranks.value_or(plan.ranks));
-  if (plan.runs > 1) {
-    if (ranks.value_or(plan.ranks) == plan.ranks) return as_begun;
-    throw Error(what, "all runs of a series have the same number of ranks",
-                fmt::format("go on with {}", plan.ranks));
-  }
-  const auto saved = find_saved_run(folder, first_stem(plan.rules.workload, 1, state.series_id()),
-                                    state.series_id(), 1);
+std::optional<GoingOn> going_on_in(const fs::path& folder, const SeriesState& state,
+                                   const std::string& workload, std::optional<int> ranks,
+                                   int begun) {
+  const std::string what = fmt::format("--ranks {}", ranks.value_or(begun));
+  const auto saved =
+      find_saved_run(folder, first_stem(workload, 1, state.series_id()), state.series_id(), 1);
   if (!saved) {
-    if (ranks.value_or(plan.ranks) == plan.ranks) return as_begun;
-    throw Error(what, "no state was saved yet, with which other ranks could go on", kStartAnew);
+    if (ranks.value_or(begun) == begun) return std::nullopt;
+    throw Error(what, "there is no saved state with which other ranks could go on", kStartAnew);
   }
   const TrainedIn before = trained_in(*saved);
   const int next = ranks.value_or(before.ranks);
+  if (saved->identity.run_count > 1) {
+    if (next == before.ranks) return std::nullopt;
+    throw Error(what, "all runs of a series have the same number of ranks",
+                fmt::format("go on with {}", before.ranks));
+  }
   if (before.global_batch_size % next != 0) {
     throw Error(what,
                 fmt::format("each step is of {} samples, which so many cannot share evenly",
                             before.global_batch_size),
                 "a number of ranks that divides it");
   }
-  return {next, before.global_batch_size / next};
+  return GoingOn{next, before.global_batch_size / next, next != before.ranks};
 }
 
 }  // namespace harness

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "harness/measure/series_state.hpp"
@@ -24,15 +25,18 @@ void expect_same_series(const std::vector<Result>& done, const RunPlan& plan);
 void expect_resumable(const std::filesystem::path& folder, const SeriesState& state,
                       const RunPlan& plan, std::int64_t run_index);
 
-/// The world in which a series goes on: the batch of all ranks stays what it was.
+/// The world in which a run goes on: the batch of all ranks stays what it was.
 struct GoingOn {
   int ranks = 1;
   std::int64_t batch_size = 1;  ///< of each rank
+  bool other_world = false;     ///< than the one that trained last
 };
 
-/// `plan` is the series as it was begun; `ranks`, if any were asked for, may be others than those
-/// that trained last. Throws Error where they cannot go on with it.
-GoingOn going_on_in(const std::filesystem::path& folder, const SeriesState& state,
-                    const RunPlan& plan, std::optional<int> ranks);
+/// What goes on in `folder`, in a world of `ranks` if any are given; `begun` is the number that the
+/// series was begun with, where its arguments say it. Empty: it goes on with its arguments as they
+/// are. Throws Error where so many cannot go on with it.
+std::optional<GoingOn> going_on_in(const std::filesystem::path& folder, const SeriesState& state,
+                                   const std::string& workload, std::optional<int> ranks,
+                                   int begun);
 
 }  // namespace harness

@@ -4,12 +4,10 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <system_error>
-#include <vector>
+#include <utility>
 
 #include "harness/base/error.hpp"
-#include "harness/base/files.hpp"
 #include "harness/base/print.hpp"
 
 namespace harness {
@@ -33,16 +31,14 @@ json name_event(int rank, int track, const char* what, const std::string& name) 
   return {{"ph", "M"}, {"pid", rank}, {"tid", track}, {"name", what}, {"args", {{"name", name}}}};
 }
 
-/// The events of a trace, one behind the other with a comma before each; what a killed process left
-/// of a line does not count.
-std::string events_of(const fs::path& path) {
+/// Its events; what a killed process left of a line does not count.
+void copy_events(const fs::path& path, std::ostream& joined, bool& first) {
   std::ifstream file(path);
-  std::string events;
   for (std::string line; std::getline(file, line);) {
-    if (line.size() < 2 || !json::accept(line.substr(1))) continue;
-    events += "," + line.substr(1) + "\n";
+    if (line.size() < 2 || !json::accept(line.begin() + 1, line.end())) continue;
+    line.front() = std::exchange(first, false) ? '[' : ',';
+    joined << line << '\n';
   }
-  return events;
 }
 
 }  // namespace
@@ -80,19 +76,26 @@ void TraceFile::step(const StepRecord& record) {
   }
 }
 
-void join_traces(const fs::path& folder, const std::string& stem, int world) {
-  std::string events;
-  for (int rank = 0; rank < world; ++rank) events += events_of(trace_path(folder, stem, rank));
-  if (events.empty()) return;
-  events[0] = '[';
-  try {
-    write_file_atomically(trace_path(folder, stem, 0), events + kEnd + "\n");
-  } catch (const Error& error) {
-    print_err(fmt::format("{}\n", error.what()));
-    return;
-  }
+void join_traces(const fs::path& folder, const std::string& stem, const std::vector<int>& ranks) {
+  const fs::path joined = trace_path(folder, stem, 0);
+  const fs::path written = joined.string() + ".tmp";
   std::error_code ignored;
-  for (int rank = 1; rank < world; ++rank) fs::remove(trace_path(folder, stem, rank), ignored);
+  {
+    std::ofstream file(written);
+    bool first = true;
+    for (const int rank : ranks) copy_events(trace_path(folder, stem, rank), file, first);
+    file << kEnd << '\n';
+    file.close();
+    if (first || !file) {
+      if (!file) print_err(fmt::format("{}: the traces were not joined\n", joined.string()));
+      fs::remove(written, ignored);
+      return;
+    }
+  }
+  fs::rename(written, joined, ignored);
+  for (const int rank : ranks) {
+    if (rank > 0) fs::remove(trace_path(folder, stem, rank), ignored);
+  }
 }
 
 }  // namespace harness

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "harness/base/line_file.hpp"
 #include "harness/scenario/observer.hpp"
@@ -33,8 +34,10 @@ class TraceFile : public Observer {
   int rank_;
 };
 
-/// The traces of all ranks that lie in `folder` become one, on one time line: that of rank 0. Where
-/// it cannot be written they stay as they are.
-void join_traces(const std::filesystem::path& folder, const std::string& stem, int world);
+/// The traces of these ranks, as far as they lie in `folder`, become one on one time line: that of
+/// rank 0. They are of one machine, whose clock they all tell. Where it cannot be written they stay
+/// as they are.
+void join_traces(const std::filesystem::path& folder, const std::string& stem,
+                 const std::vector<int>& ranks);
 
 }  // namespace harness

@@ -43,7 +43,7 @@ TEST_CASE("traces of ranks become one", "[trace]") {
   // One that was killed while it wrote.
   const fs::path killed = trace_path(folder.path(), "run", 2);
   fs::resize_file(killed, fs::file_size(killed) - 30);
-  join_traces(folder.path(), "run", 4);  // of the last one there is no file here
+  join_traces(folder.path(), "run", {0, 1, 2, 3});  // of the last one there is no file here
   const json trace = trace_in(folder / "run.trace");
   const std::vector<json> forward = named(trace, "forward");
   REQUIRE(forward.size() == 3);

@@ -23,11 +23,11 @@ std::string source_file(const char* name) { return std::string(HARNESS_SOURCE_DI
 
 /// Both ranks by the script for ssh, whose process is $script for `meanwhile`, a command of bash.
 Process two_machines(const fs::path& folder, const std::vector<std::string>& options,
-                     const std::string& meanwhile = "true") {
+                     const std::string& meanwhile = "true", const char* cable = "1gbit") {
   std::string ranks = source_file("examples/ranks/ssh.sh") + " 10.77.0.1 10.77.0.2 --";
   for (const std::string& option : options) ranks += " '" + option + "'";
   const std::vector<std::string> arguments = {
-      source_file("tests/support/two_machines.sh"), "1gbit", "bash", "-c",
+      source_file("tests/support/two_machines.sh"), cable, "bash", "-c",
       ranks + " & script=$!; " + meanwhile + "; wait $script"};
   return Process(arguments, {"HARNESS=" + harness_program()}, folder, "/usr/bin/bash");
 }
@@ -56,6 +56,22 @@ TEST_CASE("ranks on two machines are one run", "[ranks][rendezvous][namespaces]"
   CHECK(result["world"]["ranks"] == 2);
   CHECK(files_ending(folder / "run", ".jsonl").size() == 2);
   CHECK(run_harness({"validate", (folder / "run").string()}).code == 0);
+}
+
+TEST_CASE("a cable that takes its time shows in the sums", "[ranks][rendezvous][namespaces]") {
+  const TemporaryFolder folder;
+  Process process = two_machines(folder.path(),
+                                 {"--workload", "allreduce", "--steps", "5", "--threads", "1",
+                                  "--set", "sizes=1024", "--out", "run"},
+                                 "true", "1gbit/5");
+  const Outcome outcome = process.wait();
+  if (not_allowed(outcome)) return;
+  CAPTURE(outcome.out, outcome.err);
+  REQUIRE(outcome.code == 0);
+  for (const json& metric : only_result(folder / "run")["metrics"]) {
+    if (metric["tag"] != "time.phase.1024") continue;
+    CHECK(metric["summary"]["median"]["center"].get<double>() > 0.01);  // there, and back
+  }
 }
 
 TEST_CASE("a network that breaks ends the run on both machines",
@@ -117,6 +133,7 @@ TEST_CASE("a machine that is not to be trusted is named with its rank",
   const json result = only_result(folder / "run");
   CHECK(result["world"]["nodes"] == 2);
   CHECK(result["status"]["mistrusted"] == true);
-  CHECK_THAT(result["status"]["mistrust_reasons"].dump(), Catch::Contains("machine of rank 1: "));
+  CHECK_THAT(result["status"]["mistrust_reasons"].dump(),
+             Catch::Contains("machine of rank 1: other processes took"));
   CHECK(run_harness({"validate", (folder / "run").string()}).code == 0);
 }

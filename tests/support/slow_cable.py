@@ -41,7 +41,10 @@ def main():
         wait = max(0.0, under_way[0][0] - time.monotonic()) if under_way else None
         readable, _, _ = select.select(ends, [], [], wait)
         for end in readable:
-            frame = os.read(end, LARGEST)
+            try:
+                frame = os.read(end, LARGEST)
+            except BlockingIOError:
+                continue
             under_way.append((time.monotonic() + delay, ends[1 - ends.index(end)], frame))
         while under_way and under_way[0][0] <= time.monotonic():
             _, end, frame = under_way.popleft()

@@ -37,7 +37,7 @@ lay_cable() {
 }
 
 cable_process=''
-trap '[[ -z "$cable_process" ]] || kill "$cable_process"' EXIT
+trap '[[ -z "$cable_process" ]] || kill "$cable_process" 2>/dev/null || true' EXIT
 {
   mount -t tmpfs none /run
   mkdir /run/netns

@@ -55,7 +55,6 @@ class MpiWire : public Wire {
   ~MpiWire() override {
     // Who fails cannot wait for the others to leave as well: they wait for it.
     if (std::uncaught_exceptions() > 0) mpi_.hang_up();
-    mpi_.close();
   }
 
   std::string engine() const override { return mpi_.version(); }

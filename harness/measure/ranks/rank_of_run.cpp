@@ -85,7 +85,7 @@ void RankOfRun::attach(SessionHooks& hooks) const {
 void RankOfRun::report(Result& result, const RunRecord& record) const {
   if (!ranks_) return;
   // All other ends come to all ranks after the same step.
-  if (record.stop == StopReason::kFailed) ranks_->hang_up();
+  if (record.stop == StopReason::kFailed || record.lost_rank) ranks_->hang_up();
   WorldReport world;
   world.ranks = ranks_->world();
   world.engine = ranks_->engine();

@@ -160,16 +160,36 @@ class Team {
   }
   const std::vector<RankSite>& sites() const { return sites_; }
 
+  /// Those of the machine of rank 0.
+  std::vector<int> ranks_here() const {
+    std::vector<int> ranks;
+    for (int rank = 0; rank < world_; ++rank) {
+      if (sites_[static_cast<std::size_t>(rank)].node == sites_.front().node) ranks.push_back(rank);
+    }
+    return ranks;
+  }
+
   /// What the other machines say of themselves, once each.
   void add_doubts(Status& status) {
-    std::set<int> seen = {0};  // this one
+    constexpr std::size_t kMostReasons = 40;  // a result holds 100
+    constexpr std::size_t kLongest = 300;
+    std::set<int> seen = {sites_.front().node};
+    std::size_t more = 0;
     for (const auto& [rank, launcher] : meeting_.launchers()) {
-      if (!seen.insert(sites_[static_cast<std::size_t>(rank)].node).second) continue;
+      const int node = sites_[static_cast<std::size_t>(rank)].node;
+      if (!launcher.ended || !seen.insert(node).second || launcher.doubts.empty()) continue;
+      status.mistrusted = true;
       for (const std::string& doubt : launcher.doubts) {
-        status.mistrusted = true;
-        status.mistrust_reasons.push_back(fmt::format("machine of rank {}: {}", rank, doubt));
+        if (status.mistrust_reasons.size() >= kMostReasons) {
+          ++more;
+          continue;
+        }
+        status.mistrust_reasons.push_back(
+            fmt::format("machine of rank {}: {}", rank, printable(doubt, kLongest)));
       }
     }
+    if (more == 0) return;
+    status.mistrust_reasons.push_back(fmt::format("{} more on other machines", more));
   }
 
   /// What `work` returns. Where it throws, the others end with the code of that.
@@ -284,7 +304,7 @@ Result measure_in_ranks(const RunPlan& plan, const MeasureTask& task) {
     return merged_result(team.ends(), team.sites(), task.out / (task.stem + ".jsonl"));
   };
   Result result = team.or_dismissed(measured);
-  if (task.trace) join_traces(task.out, task.stem, plan.ranks);
+  if (task.trace) join_traces(task.out, task.stem, team.ranks_here());
   // Over the processors of all ranks here, none of which is a stranger to us.
   if (!task.saved_run) result.environment_before = before;
   result.environment_after = capture_environment();

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <climits>
+#include <cstdlib>
 #include <string>
 #include <thread>
 
@@ -28,11 +29,17 @@ const char* error_text(int code) {
   return told(std::string("MPI: ") + std::string(words, static_cast<std::size_t>(length)));
 }
 
+void leave_world() {
+  // It waits for the others, some of which may be gone.
+  if (!hung_up) MPI_Finalize();
+}
+
 const char* open_world() {
   // Only one thread at a time speaks, but not always the same one.
   int provided = MPI_THREAD_SINGLE;
   const int code = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
   if (code != MPI_SUCCESS) return error_text(code);
+  std::atexit(leave_world);
   if (provided < MPI_THREAD_SERIALIZED) return told("MPI: it can only be used from one thread");
   return error_text(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
 }
@@ -120,19 +127,16 @@ const char* exchange(const void* mine, void* all, std::int64_t bytes, double tim
   MPI_Request request = MPI_REQUEST_NULL;
   const int code = MPI_Ialltoall(mine, piece.count(), piece.type(), all, piece.count(),
                                  piece.type(), MPI_COMM_WORLD, &request);
-  if (code != MPI_SUCCESS) return error_text(code);
+  if (code != MPI_SUCCESS) {
+    hung_up = true;
+    return error_text(code);
+  }
   return wait_for(request, timeout_seconds);
 }
 
 void hang_up() { hung_up = true; }
 
-void close_world() {
-  // It waits for the others, some of which may be gone.
-  if (!hung_up) MPI_Finalize();
-}
-
-const HarnessMpi functions = {open_world, rank_of_world, size_of_world, version,
-                              exchange,   hang_up,       close_world};
+const HarnessMpi functions = {open_world, rank_of_world, size_of_world, version, exchange, hang_up};
 
 }  // namespace
 

@@ -8,17 +8,17 @@ extern "C" {
 
 /// Each function that returns a text says so what went wrong; null: nothing did.
 struct HarnessMpi {
-  /// Joins the world of this process as MPI's launcher has it.
+  /// Joins the world of this process as MPI's launcher has it. It is left again, in good order,
+  /// when the process exits: all others have to come to that as well, so nothing may be lost by
+  /// waiting for them.
   const char* (*open)();
   int (*rank)();  ///< from 0
   int (*world)();
   const char* (*version)();
   /// As Wire::exchange(). Ends with an error after so many seconds, and once hang_up() was called.
   const char* (*exchange)(const void* mine, void* all, std::int64_t bytes, double timeout_seconds);
-  /// For the handler of a signal.
+  /// For the handler of a signal. The world is then left without a word.
   void (*hang_up)();
-  /// Leaves the world in good order, which all others have to do as well.
-  void (*close)();
 };
 
 /// The only symbol: `const HarnessMpi* harness_mpi()`.
