@@ -7,6 +7,7 @@
 
 #include "harness/base/text.hpp"
 #include "harness/system/doctor.hpp"
+#include "harness/system/environment.hpp"
 #include "harness/system/fact_reader.hpp"
 
 namespace harness {
@@ -48,7 +49,7 @@ void compare_cpu_time(const FactReader& before, const FactReader& after,
   if (after.number("cpus_counted") != cpus) return;
   const double capacity = *seconds * *cpus;
   const auto busy = rise(before, after, "cpu_busy_seconds");
-  const auto own = rise(before, after, "own_cpu_seconds");
+  const auto own = rise(before, after, kOwnCpuSeconds);
   if (busy && own) {
     const double share = std::max(0.0, *busy - *own) / capacity;
     if (share >= kOthersNoticed) {

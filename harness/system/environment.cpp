@@ -128,7 +128,7 @@ void capture_cpu_time(const SystemRoot& root, Facts& facts) {
       own += static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
     }
   }
-  facts.set("own_cpu_seconds", own);
+  facts.set(kOwnCpuSeconds, own);
 }
 
 std::vector<double> current_hertz(const SystemRoot& root) {

@@ -9,6 +9,9 @@
 
 namespace harness {
 
+/// Of a capture: processor time of this process and of those that it started and has seen end.
+inline constexpr const char* kOwnCpuSeconds = "own_cpu_seconds";
+
 /// Load, memory, clocks, temperatures and counters. Some milliseconds, a tenth of a second where
 /// others seem to work.
 nlohmann::json capture_environment(const SystemRoot& root = SystemRoot());

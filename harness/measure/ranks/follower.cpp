@@ -126,8 +126,9 @@ std::optional<json> watch(Member& member, Line& line) {
   }
 }
 
-/// Why this machine is not to be trusted, as seen around the run.
-std::vector<std::string> doubts_since(const json& before, const RankSite& site) {
+/// What was seen of this machine around the run: why it is not to be trusted, and the processor
+/// time that the rank took, which is no stranger's to other ranks of the machine.
+json seen_since(const json& before, const RankSite& site) {
   ResultCommon here;
   here.system = capture_system();
   here.environment_before = before;
@@ -136,18 +137,18 @@ std::vector<std::string> doubts_since(const json& before, const RankSite& site) 
   // none.
   here.rules.lockstep = site.ranks_here > 1;
   judge_machine(here);
-  return here.status.mistrust_reasons;
+  const double own = here.environment_after.value(kOwnCpuSeconds, 0.0);
+  return {{"doubts", here.status.mistrust_reasons},
+          {"cpu_seconds", own - before.value(kOwnCpuSeconds, 0.0)}};
 }
 
-void hand_over(const Member& member, const Line& line, const std::vector<std::string>& doubts) {
+void hand_over(const Member& member, const Line& line, json seen) {
   const MemberEnd end = member.end();
   for (std::size_t at = 0; at < end.handed_over.size(); at += kPieceBytes) {
     line.say({{"piece", hex_text(end.handed_over.substr(at, kPieceBytes))}});
   }
-  line.say({{"ended", end.lost},
-            {"failed", member.failed()},
-            {"given_up", end.given_up},
-            {"doubts", doubts}});
+  seen.update({{"ended", end.lost}, {"failed", member.failed()}, {"given_up", end.given_up}});
+  line.say(seen);
 }
 
 /// One run; what rank 0 says behind it.
@@ -168,7 +169,7 @@ json follow_run(const WorldPlace& place, const FollowTask& task, const std::vect
     const json before = capture_environment();
     Member member(order, arguments, folder.path() / "rank.log");
     if (const auto done = watch(member, line)) return *done;
-    hand_over(member, line, doubts_since(before, order.site));
+    hand_over(member, line, seen_since(before, order.site));
   } catch (const LostRank&) {
     throw;
   } catch (const std::exception& error) {

@@ -215,6 +215,7 @@ void Meeting::hear_launcher(Connection& connection, const json& message) {
     launcher.failed = message.at("failed");
     launcher.given_up = message.at("given_up");
     launcher.doubts = message.value("doubts", std::vector<std::string>());
+    launcher.cpu_seconds = message.value("cpu_seconds", 0.0);
   }
 }
 

@@ -27,6 +27,7 @@ class Meeting {
     bool failed = false;                 ///< it ended, not in good order
     bool given_up = false;               ///< it was ended, since another was lost
     std::vector<std::string> doubts{};   ///< why its machine is not to be trusted
+    double cpu_seconds = 0;              ///< that its rank took
     /// Since when it has not been heard, of one that went, or fell silent, before it said that the
     /// rank ended; 0: none of these.
     double gone_since = 0;
@@ -46,6 +47,7 @@ class Meeting {
 
   /// By rank, those that are there or were.
   std::map<int, Launcher>& launchers() { return launchers_; }
+  const std::map<int, Launcher>& launchers() const { return launchers_; }
   /// A launcher that went is forgotten: another may come in its place.
   void forget_gone();
   /// To the launcher of that rank, where it is still there.

@@ -169,6 +169,17 @@ class Team {
     return ranks;
   }
 
+  /// This machine behind the run. What ranks took that others started here is no stranger's time.
+  json environment_after() const {
+    json after = capture_environment();
+    for (const int rank : ranks_here()) {
+      const auto launcher = meeting_.launchers().find(rank);
+      if (launcher == meeting_.launchers().end()) continue;
+      after[kOwnCpuSeconds] = after.value(kOwnCpuSeconds, 0.0) + launcher->second.cpu_seconds;
+    }
+    return after;
+  }
+
   /// What the other machines say of themselves, once each.
   void add_doubts(Status& status) {
     constexpr std::size_t kMostReasons = 40;  // a result holds 100
@@ -307,7 +318,7 @@ Result measure_in_ranks(const RunPlan& plan, const MeasureTask& task) {
   if (task.trace) join_traces(task.out, task.stem, team.ranks_here());
   // Over the processors of all ranks here, none of which is a stranger to us.
   if (!task.saved_run) result.environment_before = before;
-  result.environment_after = capture_environment();
+  result.environment_after = team.environment_after();
   judge_machine(result);
   team.add_doubts(result.status);
   if (result.status.state == RunState::kAborted && !interrupt_requested()) {
