@@ -183,7 +183,7 @@ std::vector<std::string> TorchRanks::exchange(const std::string& mine, std::int6
   return words;
 }
 
-std::unique_ptr<PendingSum> TorchRanks::start_sum(at::Tensor values, SumPrecision precision,
+std::unique_ptr<PendingSum> TorchRanks::start_sum(const at::Tensor& values, SumPrecision precision,
                                                   const Stopwatch* stopwatch) {
   if (values.scalar_type() != at::kFloat || !values.is_contiguous()) {
     throw std::invalid_argument("sums over ranks are of contiguous float32");

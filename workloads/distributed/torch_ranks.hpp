@@ -62,7 +62,7 @@ class TorchRanks : public Ranks {
   /// Others keep away from them until the sum is there. It has the same bits on all ranks, and
   /// with every engine: each number is added up in the order of the ranks. Without a copy where
   /// their number is a multiple of the world.
-  std::unique_ptr<PendingSum> start_sum(at::Tensor values, SumPrecision precision,
+  std::unique_ptr<PendingSum> start_sum(const at::Tensor& values, SumPrecision precision,
                                         const Stopwatch* stopwatch);
 
  private:
