@@ -74,7 +74,7 @@ json choose_of_ranks(RunPlan& plan, const Setting& what) {
   if (plan.ranks == 1 && !plan.asked(what.name).is_null()) {
     throw Error("--" + what.option(), "is for several processes", "--ranks N, or leave it out");
   }
-  const json value = checked(plan, what);
+  json value = checked(plan, what);
   if (plan.ranks > 1) plan.effective[what.name] = value;
   return value;
 }
