@@ -177,7 +177,7 @@ TEST_CASE("a summary tells the spread, and promises nothing", "[stats]") {
 
 TEST_CASE("at least half of all values lie within the quartiles, as many on each side", "[stats]") {
   for (std::size_t n = 1; n <= 40; ++n) {
-    const std::vector<double> values = ramp(n);
+    const std::vector<double> values = ramp(static_cast<int>(n));
     const Quartiles middle = quartiles(values);
     const auto below = std::count_if(values.begin(), values.end(),
                                      [&](double value) { return value < middle.low; });
