@@ -79,20 +79,22 @@ void TraceFile::step(const StepRecord& record) {
 void join_traces(const fs::path& folder, const std::string& stem, const std::vector<int>& ranks) {
   const fs::path joined = trace_path(folder, stem, 0);
   const fs::path written = joined.string() + ".tmp";
-  std::error_code ignored;
+  std::error_code trouble;
+  bool first = true;
   {
     std::ofstream file(written);
-    bool first = true;
     for (const int rank : ranks) copy_events(trace_path(folder, stem, rank), file, first);
     file << kEnd << '\n';
     file.close();
-    if (first || !file) {
-      if (!file) print_err(fmt::format("{}: the traces were not joined\n", joined.string()));
-      fs::remove(written, ignored);
-      return;
-    }
+    if (!file) trouble = std::make_error_code(std::errc::io_error);
   }
-  fs::rename(written, joined, ignored);
+  if (!trouble && !first) fs::rename(written, joined, trouble);
+  std::error_code ignored;
+  if (trouble || first) {
+    if (trouble) print_err(fmt::format("{}: the traces were not joined\n", joined.string()));
+    fs::remove(written, ignored);
+    return;
+  }
   for (const int rank : ranks) {
     if (rank > 0) fs::remove(trace_path(folder, stem, rank), ignored);
   }
