@@ -19,7 +19,7 @@ constexpr int kNotAllowed = 77;
 constexpr const char* kFirstStep =
     "until grep -qs '\"event\":\"step\"' run/*.jsonl; do sleep 0.1; done";
 
-std::string source_file(const char* name) { return std::string(HARNESS_SOURCE_DIR) + "/" + name; }
+std::string source_file(const char* name) { return (fs::path(HARNESS_SOURCE_DIR) / name).string(); }
 
 /// Both ranks by the script for ssh, whose process is $script for `meanwhile`, a command of bash.
 Process two_machines(const fs::path& folder, const std::vector<std::string>& options,

@@ -15,8 +15,7 @@ namespace harness {
 namespace {
 
 std::string recorded(const std::string& version) {
-  std::ifstream stream(std::string(HARNESS_SOURCE_DIR) + "/tests/profile/verbose/onednn-" +
-                       version + ".txt");
+  std::ifstream stream(HARNESS_SOURCE_DIR "/tests/profile/verbose/onednn-" + version + ".txt");
   std::ostringstream text;
   text << stream.rdbuf();
   REQUIRE(!text.str().empty());

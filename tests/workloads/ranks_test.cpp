@@ -132,7 +132,7 @@ TEST_CASE("a rank that is gone, or never comes, is noticed", "[ranks]") {
 TEST_CASE("ranks that share a golden case come to its numbers", "[ranks][golden][long]") {
   const auto [file, world] = GENERATE(table<std::string, int>(
       {{"retinanet_a.json", 2}, {"retinanet_b.json", 3}, {"retinanet_b.json", 2}}));
-  const std::string path = std::string(HARNESS_SOURCE_DIR) + "/tests/golden/" + file;
+  const std::string path = HARNESS_SOURCE_DIR "/tests/golden/" + file;
   const KernelSet ours = {
       {"conv-block", "custom"}, {"focal-loss", "custom"}, {"optimizer", "custom"}};
   const KernelSet kernels = GENERATE_COPY(KernelSet{}, ours);

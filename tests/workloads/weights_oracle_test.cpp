@@ -65,7 +65,7 @@ json.dump(expected, open(folder + '/expected.json', 'w'))
 }  // namespace
 
 TEST_CASE("files of torch.save() hold what PyTorch says", "[weights][oracle]") {
-  const std::string python = std::string(HARNESS_SOURCE_DIR) + "/.venv/bin/python";
+  const std::string python = HARNESS_SOURCE_DIR "/.venv/bin/python";
   if (!std::filesystem::exists(python)) {
     WARN("skipped: no .venv/bin/python with torch in the source tree");
     return;
