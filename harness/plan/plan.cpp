@@ -9,6 +9,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/hash.hpp"
 #include "harness/base/number.hpp"
+#include "harness/base/random.hpp"
 #include "harness/base/text.hpp"
 #include "harness/plan/division.hpp"
 #include "harness/plan/extent.hpp"
@@ -53,12 +54,9 @@ void choose_scenario(RunPlan& plan) {
   if (plan.dry_run && !info.reads_key("min_steps")) plan.scenario = &find_scenario("steps");
 }
 
-// splitmix64's finaliser: neighbouring run seeds give unrelated streams.
+/// Neighbouring values give unrelated streams.
 std::uint32_t mix(std::uint64_t value) {
-  value += 0x9E3779B97F4A7C15ULL;
-  value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  value = (value ^ (value >> 27)) * 0x94D049BB133111EBULL;
-  return static_cast<std::uint32_t>((value ^ (value >> 31)) >> 32);
+  return static_cast<std::uint32_t>(splitmix64(value, 0) >> 32);
 }
 
 /// Of the closed division. A scenario that the tier does not name comes first: other departures may

@@ -1,12 +1,15 @@
 // `conv-block` implementations against double precision: values and all gradients.
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <string>
 #include <vector>
 
+#include "kernels/conv_block/block.hpp"
 #include "kernels/conv_block/conv_block.hpp"
 #include "kernels/convolution/tuning.hpp"
 #include "kernels/runtime/allocator.hpp"
@@ -287,4 +290,34 @@ TEST_CASE("conv-block=custom refuses shapes that make no sense", "[conv-block]")
   t.residual.reset();
   t.bias = at::zeros({4});
   CHECK_THROWS_AS(run("custom", c, t), std::invalid_argument);
+}
+
+TEST_CASE("a block's numbers follow from the seed, on any number of threads", "[conv-block]") {
+  const kernels::ConvProblem problem{.batch = 2,
+                                     .in_channels = 64,
+                                     .in_height = 61,
+                                     .in_width = 67,
+                                     .out_channels = 8,
+                                     .out_height = 61,
+                                     .out_width = 67};
+  const auto input = [&](std::uint64_t seed, int threads) {
+    at::manual_seed(seed);
+    at::set_num_threads(threads);
+    return kernels::make_conv_block(problem, false).input;
+  };
+  const int before = at::get_num_threads();
+  const at::Tensor one = input(1, 1);
+  const at::Tensor two = input(1, 2);
+  const at::Tensor other = input(2, 2);
+  at::set_num_threads(before);
+  CHECK(at::equal(one, two));
+  CHECK_FALSE(at::equal(one, other));
+  CHECK(one.is_contiguous(at::MemoryFormat::ChannelsLast));
+  // Half a million numbers: five standard errors.
+  CHECK(std::abs(one.mean().item<double>()) < 5 / std::sqrt(static_cast<double>(one.numel())));
+  CHECK(one.std().item<double>() ==
+        Approx(1).margin(5 / std::sqrt(2.0 * static_cast<double>(one.numel()))));
+  // Its blocks of numbers are no copies of each other.
+  const at::Tensor flat = one.permute({0, 2, 3, 1}).flatten();
+  CHECK_FALSE(at::equal(flat.narrow(0, 0, 1 << 14), flat.narrow(0, 1 << 14, 1 << 14)));
 }

@@ -1,5 +1,4 @@
-// Counter-based random numbers: each draw is a hash of what it is for, so that it depends neither
-// on the order of the draws nor on the standard library.
+// Streams of random numbers, each with a key from what it is for.
 #pragma once
 
 #include <cstddef>
@@ -8,20 +7,15 @@
 #include <utility>
 #include <vector>
 
-namespace harness::workloads {
+#include "harness/base/random.hpp"
 
-/// The finaliser of SplitMix64 (Steele, Lea, Flood 2014): a bijection of 64-bit words.
-constexpr std::uint64_t mix64(std::uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-  return z ^ (z >> 31);
-}
+namespace harness::workloads {
 
 /// A key for one stream from the words that name it.
 template <typename... Words>
 constexpr std::uint64_t stream_key(Words... words) {
   std::uint64_t key = 0;
-  ((key = mix64(key + 0x9E3779B97F4A7C15ULL + static_cast<std::uint64_t>(words))), ...);
+  ((key = splitmix64(key + static_cast<std::uint64_t>(words), 0)), ...);
   return key;
 }
 
@@ -30,7 +24,7 @@ class CounterRandom {
  public:
   explicit constexpr CounterRandom(std::uint64_t key) : key_(key) {}
 
-  constexpr std::uint64_t next() { return mix64(key_ + ++counter_ * 0x9E3779B97F4A7C15ULL); }
+  constexpr std::uint64_t next() { return splitmix64(key_, counter_++); }
   /// Uniform in [0, n); the bias of at most n / 2^32 is the price of never rejecting.
   constexpr std::uint32_t below(std::uint32_t n) {
     return static_cast<std::uint32_t>(((next() >> 32) * n) >> 32);

@@ -1,8 +1,10 @@
-// Counter-based random numbers: element i of a named tensor does not depend on any other.
+// Random fills of tensors: element i of a named tensor does not depend on any other.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
+
+#include "harness/base/random.hpp"
 
 namespace harness::workloads {
 
@@ -13,14 +15,6 @@ constexpr std::uint64_t fnv1a64(std::string_view text) {
     hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3ULL;
   }
   return hash;
-}
-
-/// Output `counter` of splitmix64 started at `key`.
-constexpr std::uint64_t splitmix64(std::uint64_t key, std::uint64_t counter) {
-  std::uint64_t z = key + (counter + 1) * 0x9E3779B97F4A7C15ULL;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-  return z ^ (z >> 31);
 }
 
 /// In [-1, 1), a multiple of 2^-23: the fill of golden files.
