@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Makes the pictures of README.md and docs/ again, from result files, in Chromium without a window:
 
-    docs/pictures.py build/release/harness                       from results/: the page and the ablation
+    docs/pictures.py build/release/harness                       from results/: the page and the ablations
     docs/pictures.py build/release/harness PROFILE [PROFILE]     also those of a profile, and of two side by side
 
 Profiles are too large for this repository: `harness profile --workload retinanet-train` makes one (results/README.md).
 Needs the packages chromium and chromium-driver.
 """
 import base64
+import json
 import pathlib
 import subprocess
 import sys
@@ -53,8 +54,18 @@ def write(browser, place, file):
 def open_page(browser, url, width=1180, scale=1):
     browser.devtools("Emulation.setDeviceMetricsOverride", width=width, height=1000, deviceScaleFactor=scale,
                      mobile=False)
+    browser.devtools("Emulation.setScrollbarsHidden", hidden=True)  # a picture has none, and room where it was
     browser.open(url)
     browser.run("Report.drawAll();")
+
+
+def the_ablation(scaling):
+    """That of worlds of several ranks, or the one of kernels."""
+    for path in sorted(RESULTS.glob(f"*/*-{WORKLOAD}-*.json")):
+        result = json.loads(path.read_text())
+        if result["kind"] == "ablation" and ("scaling" in result["settings"]["effective"]) == scaling:
+            return path
+    return sys.exit(f"docs/pictures.py: no such ablation of {WORKLOAD} in results/")
 
 
 def figures(browser, section, titles, file):
@@ -70,7 +81,7 @@ def main():
     if None in webdriver.programs():
         sys.exit("docs/pictures.py: no chromium or chromedriver (apt-get install chromium chromium-driver)")
     harness, *profiles = [pathlib.Path(one).resolve() for one in sys.argv[1:]]
-    ablation = next(RESULTS.glob(f"*/*-{WORKLOAD}-*.json"))
+    ablation, scaling = the_ablation(scaling=False), the_ablation(scaling=True)
     drawn = subprocess.run([RESULTS / "step_phases.py", ablation], check=True, capture_output=True).stdout
     (RESULTS / "step-phases.svg").write_bytes(drawn)
     print(f"results/step-phases.svg: {len(drawn) / 1024:.0f} KiB")
@@ -80,6 +91,8 @@ def main():
         write(browser, {"x": 0, "y": 0, "width": 1400, "height": 1000}, "report.png")
         open_page(browser, page_of(harness, [ablation], folder), scale=2)
         figures(browser, "#ablations", ["Waterfall"], "ablation.png")
+        open_page(browser, page_of(harness, [scaling], folder), scale=2)
+        figures(browser, "#ablations", ["Efficiency"], "scaling.png")
         if profiles:
             open_page(browser, page_of(harness, profiles, folder))
             figures(browser, "#profiles", ["A step, part by part", "Primitives"], "profile.png")
