@@ -35,7 +35,7 @@ fs::path rules_with(const fs::path& folder, const std::string& task, const json&
 }  // namespace
 
 TEST_CASE("int8 reaches each task's target, and is no fp32 in disguise", "[int8][long]") {
-  const std::string task = GENERATE("classify", "detect", "embed", "sentiment");
+  const std::string task = GENERATE("classify", "detect", "segment", "embed", "sentiment");
   const TemporaryFolder folder;
   const Outcome outcome = run_task(task, folder.path(), {"--precision", "int8"});
   INFO(task << "\n" << outcome.err);

@@ -8,7 +8,6 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/hash.hpp"
-#include "workloads/data/fashion_mnist.hpp"
 #include "workloads/data/scene_generator.hpp"
 #include "workloads/data/scene_pixels.hpp"
 #include "workloads/inference/photographs.hpp"
@@ -45,6 +44,15 @@ MaskedScenes compose_masked(const SceneSet& set, SceneSplit split, const Prepara
   scenes.sha256 = split_hash(picture_hashes);
   scenes.pictures = rows.permute({0, 3, 1, 2});
   return scenes;
+}
+
+at::Tensor scene_picture(const FashionMnist& source, const SceneSet& set, SceneSplit split,
+                         std::int64_t scene) {
+  const Scene composed = compose_scene(source, set, split, static_cast<int>(scene));
+  const at::Tensor rows = at::empty({1, set.height, set.width, 3}, at::kByte);
+  std::copy(composed.image.pixels.begin(), composed.image.pixels.end(),
+            rows.mutable_data_ptr<std::uint8_t>());
+  return rows.permute({0, 3, 1, 2});
 }
 
 Artifact masks_artifact(const SceneSet& set, const std::string& sha256, std::int64_t eval_count) {

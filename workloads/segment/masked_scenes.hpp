@@ -7,6 +7,7 @@
 #include <string>
 
 #include "harness/base/types.hpp"
+#include "workloads/data/fashion_mnist.hpp"
 #include "workloads/data/parallel.hpp"
 #include "workloads/data/scene_set.hpp"
 
@@ -27,6 +28,10 @@ struct MaskedScenes {
 /// Composes them from the Fashion-MNIST at hand. Throws Error where that is missing, or the
 /// pictures are not the frozen ones.
 MaskedScenes compose_masked(const SceneSet& set, SceneSplit split, const Preparation& preparation);
+
+/// (1, 3, H, W), uint8, channels_last: one picture of a split, without its mask.
+at::Tensor scene_picture(const FashionMnist& source, const SceneSet& set, SceneSplit split,
+                         std::int64_t scene);
 
 /// Of scenes that the result was made on.
 Artifact masks_artifact(const SceneSet& set, const std::string& sha256, std::int64_t eval_count);

@@ -11,6 +11,7 @@
 #include "harness/workload/registry.hpp"
 #include "kernels/runtime/allocator.hpp"
 #include "workloads/classify/mobilenet_v2.hpp"
+#include "workloads/data/fashion_mnist.hpp"
 #include "workloads/inference/assets.hpp"
 #include "workloads/inference/inference.hpp"
 #include "workloads/segment/intersection.hpp"
@@ -48,6 +49,7 @@ class Segment : public Inference {
   DataReport open_data(const WorkloadContext& context) override {
     const SceneSet& set = scene_set("mini");
     scenes_ = compose_masked(set, SceneSplit::kEval, preparation_of(context));
+    if (context.precision == "int8") calibrated_by_ = read_fashion_mnist(fashion_mnist_folder());
     DataReport report;
     report.dataset = masks_artifact(set, scenes_.sha256, scenes_.count());
     report.eval_samples = samples();
@@ -70,7 +72,7 @@ class Segment : public Inference {
     const double flops =
         static_cast<double>(context().batch_size) *
         (backbone_->flops(kSide, kSide) + decoder_flops(kSide, kSide, kMaskClasses));
-    Cost cost{.forward_flops = flops, .step_flops = flops, .precision = bf16() ? "bf16" : "fp32"};
+    Cost cost{.forward_flops = flops, .step_flops = flops, .precision = context().precision};
     cost.calls["convolutions"] = backbone_->convolutions() + kDecoderConvolutions;
     return {.cost = cost,
             .hyperparameters = {{"model", "MobileNetV2 with a light decoder"},
@@ -93,8 +95,21 @@ class Segment : public Inference {
     std::vector<at::Tensor> batch;
     for (const std::int64_t sample : samples) batch.push_back(loaded_.at(sample));
     const at::Tensor pictures = batch.size() == 1 ? batch.front() : at::cat(batch);
-    const at::Tensor logits = decoder_->logits(backbone_->maps(pictures));
-    return classes_of_pixels(logits).to(at::kFloat).flatten(1);
+    return classes_of_pixels(logits(pictures)).to(at::kFloat).flatten(1);
+  }
+
+  std::int64_t training_samples() const override {
+    return scene_set("mini").count(SceneSplit::kTrain);
+  }
+
+  void run_training_sample(std::int64_t sample) override {
+    const at::Tensor picture =
+        scene_picture(calibrated_by_.value(), scene_set("mini"), SceneSplit::kTrain, sample);
+    (void)logits(prepared_scenes(picture));
+  }
+
+  at::Tensor logits(const at::Tensor& pictures) const {
+    return decoder_->logits(backbone_->maps(pictures));
   }
 
   Quality score(const at::Tensor& answers) const override {
@@ -104,6 +119,7 @@ class Segment : public Inference {
   }
 
   MaskedScenes scenes_{};
+  std::optional<FashionMnist> calibrated_by_{};  ///< in int8; training scenes are made of it
   std::optional<SegmentBackbone> backbone_{};
   std::optional<Decoder> decoder_{};
   Artifact weights_{};
@@ -114,7 +130,7 @@ WorkloadInfo info() {
   return {.name = "segment",
           .summary =
               "The class of each pixel of a picture of " + extent() + ", one query after another.",
-          .offers = {{"precision", {"fp32", "bf16"}},
+          .offers = {{"precision", {"fp32", "bf16", "int8"}},
                      {"allocator", kernels::allocator_names()},
                      {"audit", {"none", "TEST01", "TEST04"}}},
           .settings = {{"weights",
