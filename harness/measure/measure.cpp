@@ -55,7 +55,8 @@ void judge(Result& result, const RunPlan& plan, const RunRecord& record, bool pr
   if (record.stop == StopReason::kInterrupted || record.stop == StopReason::kFailed ||
       (profiled && record.stop != StopReason::kCompleted)) {
     mark_aborted(status, record.stop_detail,
-                 record.training ? "harness run --resume goes on with it"
+                 record.training
+                     ? "harness run --resume goes on from its last saved state, or begins it anew"
                  : record.stop == StopReason::kFailed
                      ? "mend that, and run again for a valid result"
                      : "run again for a valid result");
@@ -234,7 +235,12 @@ Result measure(RunPlan& plan, const MeasureTask& task) {
   result.environment_before = capture_environment();
   if (task.saved_run) {
     result.identity = task.saved_run->identity;
-    result.environment_before = task.saved_run->environment_before;
+    // What counted other processors says nothing of these.
+    const json& before = task.saved_run->environment_before;
+    if (before.value(kCpusCounted, json()) ==
+        result.environment_before.value(kCpusCounted, json())) {
+      result.environment_before = before;
+    }
   }
 
   std::optional<SamplesFile> samples;
@@ -305,11 +311,14 @@ Result measure(RunPlan& plan, const MeasureTask& task) {
     result.loadgen->files.push_back({task.stem + ".jsonl", samples->written().sha256});
   }
   const WorkloadFacts facts = workload->facts();
-  // Nothing may stop the clock of training to a target: its peaks are sampled behind it.
-  if (record.training && facts.cost) peaks.after_step(record.training->seconds);
-  // Nor may it stand between queries.
-  if (record.loadgen && facts.cost) peaks.after_step(record.loadgen->seconds);
-  if (ran_to_its_end(record)) result.peaks = peaks.finish();
+  // What was stopped, or has lost a rank, is not kept waiting for peaks.
+  if (ran_to_its_end(record)) {
+    // Nothing may stop the clock of training to a target: its peaks are sampled behind it.
+    if (record.training && facts.cost) peaks.after_step(record.training->seconds);
+    // Nor may it stand between queries.
+    if (record.loadgen && facts.cost) peaks.after_step(record.loadgen->seconds);
+    result.peaks = peaks.finish();
+  }
   result.dataset = record.data.dataset;
   result.weights = facts.weights;
   result.hyperparameters = facts.hyperparameters;

@@ -49,7 +49,8 @@ int choose_threads(const RunPlan& plan) {
   if (threads * plan.ranks > usable && !crowded) {
     throw Error(fmt::format("--threads {}", threads),
                 plan.ranks == 1 ? why : fmt::format("{} for {} ranks", why, plan.ranks),
-                "fewer threads, or a wider --cpus");
+                plan.ranks == 1 ? "fewer threads, or a wider --cpus"
+                                : "fewer threads, a wider --cpus, or --oversubscribe");
   }
   return static_cast<int>(in_range(fmt::format("--threads {}", threads), threads, 1, usable));
 }

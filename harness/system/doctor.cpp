@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "harness/base/text.hpp"
+#include "harness/system/environment.hpp"
 #include "harness/system/fact_reader.hpp"
 
 namespace harness {
@@ -143,7 +144,7 @@ void judge_vectors(const FactReader& system, Findings& findings) {
 
 void judge_load(const FactReader& system, const FactReader& environment, Findings& findings) {
   const auto load = environment.first("load_average");
-  auto cpus = environment.number("cpus_counted");
+  auto cpus = environment.number(kCpusCounted);
   if (!cpus) cpus = system.number("cpu.threads");
   const auto runnable = environment.number("runnable_tasks");
   if (!load || !cpus || *cpus < 1) {

@@ -43,10 +43,10 @@ Finding during(const char* id, std::string what, std::string why, std::string ho
 void compare_cpu_time(const FactReader& before, const FactReader& after,
                       std::vector<Finding>& findings) {
   const auto seconds = rise(before, after, "monotonic_seconds");
-  const auto cpus = before.number("cpus_counted");
+  const auto cpus = before.number(kCpusCounted);
   if (!seconds || *seconds < kLeastSeconds || !cpus || *cpus < 1) return;
   // Counted over different CPUs, the times cannot be subtracted.
-  if (after.number("cpus_counted") != cpus) return;
+  if (after.number(kCpusCounted) != cpus) return;
   const double capacity = *seconds * *cpus;
   const auto busy = rise(before, after, "cpu_busy_seconds");
   const auto own = rise(before, after, kOwnCpuSeconds);

@@ -116,7 +116,7 @@ void capture_cpu_time(const SystemRoot& root, Facts& facts) {
   }
   const std::string reason = stat.text ? "/proc/stat: no lines for our CPUs" : stat.reason;
   const bool known = counted > 0;
-  facts.put("cpus_counted", known ? std::optional(counted) : std::nullopt, reason);
+  facts.put(kCpusCounted, known ? std::optional(counted) : std::nullopt, reason);
   facts.put("cpu_busy_seconds", known ? std::optional(busy) : std::nullopt, reason);
   facts.put("cpu_steal_seconds", known ? std::optional(stolen) : std::nullopt, reason);
 

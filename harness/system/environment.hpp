@@ -11,6 +11,8 @@ namespace harness {
 
 /// Of a capture: processor time of this process and of those that it started and has seen end.
 inline constexpr const char* kOwnCpuSeconds = "own_cpu_seconds";
+/// So many CPUs, those that the process may use, are what its busy and stolen seconds are of.
+inline constexpr const char* kCpusCounted = "cpus_counted";
 
 /// Load, memory, clocks, temperatures and counters. Some milliseconds, a tenth of a second where
 /// others seem to work.

@@ -15,6 +15,7 @@
 #include "tests/support/process.hpp"
 #include "tests/support/rank_process.hpp"
 #include "tests/support/temporary_folder.hpp"
+#include "tests/support/training_runs.hpp"
 
 using namespace harness;  // NOLINT(google-build-using-namespace)
 using nlohmann::json;
@@ -192,6 +193,27 @@ TEST_CASE("one process goes on with what two ranks began", "[train][ranks][long]
     INFO("step " << i);
     CHECK(shared[i]["total"].get<double>() ==
           Approx(alone[i]["total"].get<double>()).epsilon(0.02));
+  }
+}
+
+TEST_CASE("a training that loses a rank has its result", "[train][ranks][kill]") {
+  const CocoFolder data;
+  for (const int lost : {0, 1}) {
+    const TemporaryFolder out;
+    Process process(training(data, out.path(), 2, "1e-3", "400"));
+    wait_for_first_step(out.path());
+    const pid_t rank = rank_process(process.id(), lost);
+    REQUIRE(rank != 0);
+    ::kill(rank, SIGKILL);
+    const Outcome outcome = process.wait();
+    CAPTURE(lost, outcome.err);
+    CHECK(outcome.code == 2);
+    if (lost == 0) continue;  // who would write it is gone
+    const std::vector<json> results = results_in(out.path());
+    REQUIRE(results.size() == 1);
+    CHECK(results[0]["status"]["state"] == "aborted");
+    CHECK(results[0]["peaks"].empty());
+    CHECK_FALSE(results[0]["training"].is_null());
   }
 }
 

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "harness/base/error.hpp"
@@ -25,13 +26,18 @@ using nlohmann::json;
 constexpr double kAnswerSeconds = 5;
 constexpr double kPauseSeconds = 0.2;
 
+/// So long an answer may take.
+double answer_seconds(const WorldPlace& world) {
+  return std::min(kAnswerSeconds, world.timeout_seconds);
+}
+
 /// Connected to the first address that answers; -1 where none does.
 int connect_to(const WorldPlace& world) {
   const AddressList addresses(world.meeting, false, world.timeout_seconds);
   for (const addrinfo* one = addresses.first(); one != nullptr; one = one->ai_next) {
     const int file = ::socket(one->ai_family, one->ai_socktype | SOCK_CLOEXEC, one->ai_protocol);
     if (file < 0) continue;
-    send_within(file, kAnswerSeconds);  // bounds the connecting, too
+    send_within(file, answer_seconds(world));  // bounds the connecting, too
     if (::connect(file, one->ai_addr, one->ai_addrlen) == 0) return file;
     ::close(file);
   }
@@ -46,9 +52,10 @@ MeetingGuest::MeetingGuest(const WorldPlace& place, const std::string& role, con
   while (!try_once(place, role, here)) {
     channel_.reset();
     if (seconds_since(start) > place.timeout_seconds) {
-      throw Error(fmt::format("rank {}", place.rank),
-                  fmt::format("found nobody at {} within {:g} s", host_, place.timeout_seconds),
-                  "rank 0 listens there; start it, or mend the address");
+      throw Error(
+          fmt::format("rank {}", place.rank),
+          fmt::format("no rank 0 answered at {} within {:g} s", host_, place.timeout_seconds),
+          "rank 0 listens there; start it, or mend the address");
     }
     cool_down(kPauseSeconds);
   }
@@ -61,7 +68,7 @@ bool MeetingGuest::try_once(const WorldPlace& place, const std::string& role, co
   channel_.emplace(file, second_descriptor(file));
   std::string refused;
   try {
-    const std::optional<json> greeting = hear_within(kAnswerSeconds);
+    const std::optional<json> greeting = hear_within(answer_seconds(place));
     if (!greeting || greeting->value("ranks", 0) != 1) return false;
     const std::string host_word = greeting->at("word");
     const std::string word = random_hex(16);
@@ -72,7 +79,7 @@ bool MeetingGuest::try_once(const WorldPlace& place, const std::string& role, co
          {"rank", place.rank},
          {"world", place.world},
          {"here", here}});
-    const std::optional<json> answer = hear_within(kAnswerSeconds);
+    const std::optional<json> answer = hear_within(answer_seconds(place));
     if (!answer) return false;
     refused = answer->value("refused", std::string());
     if (refused.empty() && answer->at("proof") != key_proof(key, "host", host_word, word)) {

@@ -32,15 +32,18 @@ void expect_same_settings(Ranks& ranks, const RunPlan& plan, const std::string& 
   mine["kernels"] = plan.context.kernels;
   mine["seed"] = plan.context.seeds.run;
   const std::vector<std::string> all = ranks.gather(mine.dump());
-  const json first = json::parse(all.front());
+  const json first = json::parse(all.front()).flatten();
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
-    const json theirs = json::parse(all[rank]);
-    for (const auto& [name, value] : first.items()) {
+    const json theirs = json::parse(all[rank]).flatten();
+    json names = first;
+    names.update(theirs);
+    for (const auto& [name, unused] : names.items()) {
+      const json value = first.value(name, json());
       const json other = theirs.value(name, json());
       if (other == value) continue;
       throw Error(fmt::format("rank {}", rank),
-                  fmt::format("has {} {}, rank 0 has {}", name, printable(other.dump(), 60),
-                              printable(value.dump(), 60)),
+                  fmt::format("has {} {}, rank 0 has {}", printable(name.substr(1), 60),
+                              printable(other.dump(), 60), printable(value.dump(), 60)),
                   hint);
     }
   }

@@ -169,12 +169,16 @@ class Team {
     return ranks;
   }
 
-  /// This machine behind the run. What ranks took that others started here is no stranger's time.
+  /// This machine behind the run. What ranks took that others started here, on CPUs that are
+  /// counted, is no stranger's time.
   json environment_after() const {
     json after = capture_environment();
+    const std::vector<int> counted = allowed_cpus();
     for (const int rank : ranks_here()) {
       const auto launcher = meeting_.launchers().find(rank);
       if (launcher == meeting_.launchers().end()) continue;
+      const auto theirs = launcher->second.here.at("cpus").get<std::vector<int>>();
+      if (!std::includes(counted.begin(), counted.end(), theirs.begin(), theirs.end())) continue;
       after[kOwnCpuSeconds] = after.value(kOwnCpuSeconds, 0.0) + launcher->second.cpu_seconds;
     }
     return after;
@@ -317,7 +321,7 @@ Result measure_in_ranks(const RunPlan& plan, const MeasureTask& task) {
   Result result = team.or_dismissed(measured);
   if (task.trace) join_traces(task.out, task.stem, team.ranks_here());
   // Over the processors of all ranks here, none of which is a stranger to us.
-  if (!task.saved_run) result.environment_before = before;
+  result.environment_before = before;
   result.environment_after = team.environment_after();
   judge_machine(result);
   team.add_doubts(result.status);
