@@ -1,5 +1,5 @@
 // What the processes of a run in ranks say to each other over a connection: lines of JSON, after
-// both ends have shown that they know the run's key (docs/ranks.md).
+// both ends have shown that they know the run's key (docs/several-machines.md).
 #pragma once
 
 #include <nlohmann/json.hpp>
