@@ -37,7 +37,7 @@ def events_of(path):
                 if math.isfinite(begin) and math.isfinite(length) and length >= 0:
                     events.append((int(event["pid"]), int(event["args"]["step"]), str(event["name"]), begin,
                                    begin + length))
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
             continue
     if not events:
         fail(f"{path}: no step of a trace (`harness run --ranks N --trace` writes one)")
