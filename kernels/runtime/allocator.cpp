@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <new>
 #include <stdexcept>
+#include <utility>
 
 #include "kernels/runtime/memory_pool.hpp"
 
@@ -21,7 +23,13 @@ constexpr std::size_t kSmallestPooled = std::size_t{64} << 10;
 
 std::atomic<std::int64_t> current_bytes{0};
 std::atomic<std::int64_t> peak_bytes{0};
-std::atomic<MemoryPool*> pool_in_use{nullptr};
+
+// Two ranges. In one, what is kept would be made anew in other holes at each step, and what passes
+// would have to reach for fresh pages steps later.
+enum Range : std::size_t { kPassing, kKept, kRanges };
+std::array<std::atomic<MemoryPool*>, kRanges> pools_in_use{};
+thread_local bool keeping = false;
+
 std::atomic<AllocationListener> allocation_listener{nullptr};
 
 void count(std::int64_t bytes) {
@@ -84,37 +92,54 @@ std::size_t most_memory() {
   return limited ? std::min(physical, static_cast<std::size_t>(data.rlim_cur)) : physical;
 }
 
-// Tensors in static storage give their memory back after main(): the pool is never destroyed.
-MemoryPool& pool() {
-  static MemoryPool* const instance = [] {
-    auto* made = new MemoryPool(most_memory() / 2);
-    pool_in_use = made;
-    return made;
-  }();
-  return *instance;
+// Tensors in static storage give their memory back after main(): a pool is never destroyed.
+MemoryPool* start_pool(Range range, std::size_t capacity_bytes) {
+  auto* const made = new MemoryPool(capacity_bytes);
+  pools_in_use[range] = made;
+  return made;
+}
+
+MemoryPool& pool(Range range) {
+  if (range == kKept) {
+    static MemoryPool* const kept = start_pool(kKept, most_memory() / 8);
+    return *kept;
+  }
+  static MemoryPool* const passing = start_pool(kPassing, most_memory() / 2);
+  return *passing;
+}
+
+/// The pool that `data` is from; null: none.
+MemoryPool* owner_of(const void* data) {
+  for (MemoryPool* const one : pools_in_use) {
+    if (one != nullptr && one->owns(data)) return one;
+  }
+  return nullptr;
 }
 
 class PooledAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(size_t size) override {
-    void* data = size < kSmallestPooled ? nullptr : pool().allocate(size);
-    if (data == nullptr) return system_allocator().allocate(size);
-    count(static_cast<std::int64_t>(pool().size_of(data)));
-    return {data, data, &release, c10::Device(c10::DeviceType::CPU)};
+    if (size >= kSmallestPooled) {
+      for (const Range range : {kKept, kPassing}) {
+        if (range == kKept && !keeping) continue;
+        void* const data = pool(range).allocate(size);
+        if (data == nullptr) continue;
+        count(static_cast<std::int64_t>(pool(range).size_of(data)));
+        return {data, data, &release, c10::Device(c10::DeviceType::CPU)};
+      }
+    }
+    return system_allocator().allocate(size);
   }
-  c10::DeleterFnPtr raw_deleter() const override { return &release_any; }
+  c10::DeleterFnPtr raw_deleter() const override { return &release; }
   void copy_data(void* target, const void* source, std::size_t size) const override {
     default_copy_data(target, source, size);
   }
 
  private:
   static void release(void* data) {
-    count(-static_cast<std::int64_t>(pool().size_of(data)));
-    pool().release(data);
-  }
-  static void release_any(void* data) {
-    if (pool().owns(data)) {
-      release(data);
+    if (MemoryPool* const owner = owner_of(data)) {
+      count(-static_cast<std::int64_t>(owner->size_of(data)));
+      owner->release(data);
     } else {
       system_allocator().raw_deleter()(data);
     }
@@ -148,12 +173,20 @@ void reset_peak_memory() {
 void on_allocation(AllocationListener listener) { allocation_listener = listener; }
 
 std::int64_t pool_bytes() {
-  const MemoryPool* used = pool_in_use;
-  return used == nullptr ? 0 : static_cast<std::int64_t>(used->high_water_bytes());
+  std::size_t bytes = 0;
+  for (const MemoryPool* const one : pools_in_use) {
+    if (one != nullptr) bytes += one->high_water_bytes();
+  }
+  return static_cast<std::int64_t>(bytes);
 }
 
 void trim_pool() {
-  if (MemoryPool* used = pool_in_use) used->trim();
+  for (MemoryPool* const one : pools_in_use) {
+    if (one != nullptr) one->trim();
+  }
 }
+
+KeptMemoryScope::KeptMemoryScope() : outer_(std::exchange(keeping, true)) {}
+KeptMemoryScope::~KeptMemoryScope() { keeping = outer_; }
 
 }  // namespace harness::kernels

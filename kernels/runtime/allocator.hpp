@@ -14,8 +14,9 @@ struct MemoryCounters {
   std::int64_t peak_bytes = 0;  ///< since the start or the last reset_peak_memory()
 };
 
-/// `pooled`: blocks of 64 KiB and more come from one MemoryPool of at most half the machine's
-/// memory and stay in it; smaller ones, and what no longer fits, come from `system`.
+/// `pooled`: blocks of 64 KiB and more come from a MemoryPool of at most half the machine's memory
+/// and stay in it, those of a KeptMemoryScope from one of an eighth; smaller ones, and what no
+/// longer fits, come from `system`.
 /// `system`: LibTorch's own allocator, untouched but for the counters.
 std::vector<std::string> allocator_names();
 
@@ -33,10 +34,24 @@ void reset_peak_memory();
 using AllocationListener = void (*)(std::int64_t bytes, std::int64_t in_use_bytes);
 void on_allocation(AllocationListener listener);
 
-/// What the pool holds of the machine's memory at most, free blocks included; 0 before its first
+/// What this thread allocates while one lives is kept over steps: weights in another order, say.
+/// The pooled allocator puts it apart, so that what comes and goes finds the same places in every
+/// step.
+class KeptMemoryScope {
+ public:
+  KeptMemoryScope();
+  ~KeptMemoryScope();
+  KeptMemoryScope(const KeptMemoryScope&) = delete;
+  KeptMemoryScope& operator=(const KeptMemoryScope&) = delete;
+
+ private:
+  bool outer_;
+};
+
+/// What the pools hold of the machine's memory at most, free blocks included; 0 before their first
 /// use.
 std::int64_t pool_bytes();
-/// Gives the pages of the pool's free blocks back to the system.
+/// Gives the pages of the pools' free blocks back to the system.
 void trim_pool();
 
 }  // namespace harness::kernels

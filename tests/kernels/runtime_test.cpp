@@ -9,6 +9,7 @@
 #include <new>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "kernels/runtime/allocator.hpp"
 #include "kernels/runtime/autocast.hpp"
@@ -57,6 +58,41 @@ TEST_CASE("tensors go back to the allocator they came from, whichever is in use"
   CHECK(at::empty({kBytes}, at::kByte).data_ptr() == place);
   kernels::trim_pool();
   CHECK(small.sum().item<int64_t>() == 400);
+  kernels::use_allocator("system");
+}
+
+TEST_CASE("what is kept and made anew leaves what passes its places", "[runtime]") {
+  kernels::use_allocator("pooled");
+  constexpr int64_t kUnit = 1 << 20;
+  constexpr int kLayers = 8;
+  constexpr int kSteps = 6;
+  const auto make_anew = [](at::Tensor& kept, int64_t bytes, int step) {
+    const kernels::KeptMemoryScope keeping;
+    kept = at::full({bytes}, step, at::kByte);
+  };
+  // As prepared weights: those of both directions go when the forward pass finds them outdated.
+  std::vector<at::Tensor> forward(kLayers);
+  std::vector<at::Tensor> backward(kLayers);
+  std::vector<std::set<const void*>> places(kLayers);
+  for (int step = 0; step < kSteps; ++step) {
+    std::vector<at::Tensor> outputs;
+    for (int layer = 0; layer < kLayers; ++layer) {
+      backward[layer] = forward[layer] = at::Tensor();
+      make_anew(forward[layer], (1 + layer % 3) * kUnit, step);
+      outputs.push_back(at::empty({(3 + layer % 2) * kUnit}, at::kByte));
+      places[layer].insert(outputs.back().data_ptr());
+    }
+    for (int layer = kLayers - 1; layer >= 0; --layer) {
+      make_anew(backward[layer], (1 + layer % 3) * kUnit, step);
+      outputs.pop_back();
+    }
+  }
+  for (int layer = 0; layer < kLayers; ++layer) {
+    CAPTURE(layer);
+    CHECK(places[layer].size() == 1);
+    CHECK(forward[layer][0].item<int64_t>() == kSteps - 1);
+    CHECK(backward[layer][-1].item<int64_t>() == kSteps - 1);
+  }
   kernels::use_allocator("system");
 }
 
