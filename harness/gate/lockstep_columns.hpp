@@ -54,9 +54,11 @@ class LockstepColumns {
   };
 
   GateColumn column(const GatedMetric& metric) const;
+  std::map<std::int64_t, double> start_improvements() const;
 
   std::size_t baseline_;
   std::size_t candidate_;
+  std::size_t sides_ = 0;  ///< of a cluster
   std::string unit_{};
   std::map<std::string, std::map<std::int64_t, Values>> metrics_{};
   LossComparison losses_{};
