@@ -83,6 +83,10 @@ WorkloadFacts DetectionTask::facts_of_model() const {
           .weights = {weights_}};
 }
 
+Batch DetectionTask::picture(const AnnotationSet& set, std::int64_t sample) const {
+  return load_picture(set, static_cast<std::size_t>(sample), false, {spec_.side, spec_.side});
+}
+
 std::int64_t DetectionTask::samples() const {
   return static_cast<std::int64_t>(data_->eval.images.size());
 }
@@ -91,8 +95,7 @@ void DetectionTask::load(const Samples& samples) {
   loaded_.clear();
   for (const std::int64_t sample : samples) {
     context().interrupted();
-    const DetectionSample read = load_sample(data_->eval, static_cast<std::size_t>(sample), false);
-    loaded_[sample] = transform({read.image}, {}, spec_.side, spec_.side);
+    loaded_[sample] = picture(data_->eval, sample);
   }
 }
 
@@ -107,8 +110,7 @@ std::int64_t DetectionTask::training_samples() const {
 }
 
 void DetectionTask::run_training_sample(std::int64_t sample) {
-  const DetectionSample read = load_sample(data_->train, static_cast<std::size_t>(sample), false);
-  model_->forward(transform({read.image}, {}, spec_.side, spec_.side).images);
+  model_->forward(picture(data_->train, sample).images);
 }
 
 bool DetectionTask::judges_answers() const { return context().quality_metric == kDetectionMetric; }

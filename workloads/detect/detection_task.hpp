@@ -50,6 +50,7 @@ class DetectionTask : public Inference {
   at::Tensor answer(const Samples& samples) override;
   Quality score(const at::Tensor& answers) const override;
   bool judges_answers() const override;
+  Batch picture(const AnnotationSet& set, std::int64_t sample) const;
 
   DetectionSpec spec_;
   std::optional<DataSource> data_{};

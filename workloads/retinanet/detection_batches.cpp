@@ -5,6 +5,7 @@
 #include <ATen/core/grad_mode.h>
 #include <omp.h>
 
+#include <algorithm>
 #include <iterator>
 #include <stdexcept>
 #include <utility>
@@ -30,14 +31,83 @@ at::Tensor labels_tensor(std::span<const std::int32_t> labels) {
   return tensor;
 }
 
+Target target_of(const AnnotationSet& set, std::size_t index, int64_t width, bool mirror) {
+  const ImageRecord& record = set.images.at(index);
+  return {boxes_tensor(set.boxes_of(record), static_cast<float>(width), mirror),
+          labels_tensor(set.labels_of(record))};
+}
+
+/// (3, H, W) float32 in [0, 1].
+at::Tensor unit_range(Image& image) {
+  return at::from_blob(image.pixels.data(), {image.height, image.width, 3}, at::kByte)
+      .permute({2, 0, 1})
+      .to(at::kFloat)
+      .contiguous()
+      .div_(255);
+}
+
+/// What transform() makes of each byte in each channel: 256 x 3.
+const std::vector<float>& transformed_bytes() {
+  static const std::vector<float> table = [] {
+    const at::NoGradGuard no_grad;
+    Image all{256, 1, {}};
+    for (int byte = 0; byte < 256; ++byte) all.pixels.insert(all.pixels.end(), 3, byte);
+    const at::Tensor pixels =
+        transform({unit_range(all)}, {}, 1, 256).images.permute({0, 2, 3, 1}).contiguous();
+    const float* const values = pixels.const_data_ptr<float>();
+    return std::vector<float>(values, values + pixels.numel());
+  }();
+  return table;
+}
+
+at::Tensor transformed(const Image& image, bool mirror) {
+  const std::vector<float>& table = transformed_bytes();
+  at::Tensor tensor =
+      at::empty({1, 3, image.height, image.width},
+                at::TensorOptions(at::kFloat).memory_format(at::MemoryFormat::ChannelsLast));
+  float* out = tensor.mutable_data_ptr<float>();
+  for (int y = 0; y < image.height; ++y) {
+    const std::uint8_t* const row = image.pixels.data() + 3 * row_start(y, image.width);
+    for (int x = 0; x < image.width; ++x) {
+      const std::uint8_t* const pixel = row + 3 * (mirror ? image.width - 1 - x : x);
+      for (std::size_t channel = 0; channel < 3; ++channel) {
+        *out++ = table[3 * std::size_t{pixel[channel]} + channel];
+      }
+    }
+  }
+  return tensor;
+}
+
 Batch prepare_image(const AnnotationSet& set, const BatchOptions& options,
                     const TrainingOrder& order, std::size_t position) {
   decode_on_one_thread();
   const at::NoGradGuard no_grad;
   const TrainingOrder::Place place = order.at(position);
-  const DetectionSample sample =
-      load_sample(set, place.image, flipped(options.augmentation_seed, place.epoch, place.image));
-  return transform({sample.image}, {sample.target}, options.height, options.width);
+  const bool mirror = flipped(options.augmentation_seed, place.epoch, place.image);
+  const MapSize size{options.height, options.width};
+  Batch batch = load_picture(set, place.image, mirror, size);
+  const MapSize original = batch.original_sizes.front();
+  batch.targets.push_back(
+      resize_target(target_of(set, place.image, original.width, mirror), original, size));
+  return batch;
+}
+
+/// As at::cat(), on this thread alone: the others decode, and a barrier would wait for them.
+at::Tensor joined(const std::vector<at::Tensor>& images) {
+  std::vector<int64_t> sizes = images.front().sizes().vec();
+  sizes[0] = 0;
+  for (const at::Tensor& one : images) sizes[0] += one.size(0);
+  at::Tensor all =
+      at::empty(sizes, at::TensorOptions(at::kFloat).memory_format(at::MemoryFormat::ChannelsLast));
+  float* out = all.mutable_data_ptr<float>();
+  for (const at::Tensor& one : images) {
+    if (one.sizes().slice(1) != all.sizes().slice(1) || one.scalar_type() != at::kFloat) {
+      throw std::invalid_argument("pictures of several sizes do not make a batch");
+    }
+    const at::Tensor dense = one.contiguous(at::MemoryFormat::ChannelsLast);
+    out = std::copy_n(dense.const_data_ptr<float>(), dense.numel(), out);
+  }
+  return all;
 }
 
 std::size_t checked_start(std::int64_t start) {
@@ -80,23 +150,25 @@ Batch join_batches(std::vector<Batch> parts) {
     std::move(part.original_sizes.begin(), part.original_sizes.end(),
               std::back_inserter(batch.original_sizes));
   }
-  batch.images = images.size() == 1 ? images.front()
-                                    : at::cat(images).contiguous(at::MemoryFormat::ChannelsLast);
+  batch.images = images.size() == 1 ? images.front() : joined(images);
   return batch;
 }
 
 DetectionSample load_sample(const AnnotationSet& set, std::size_t index, bool mirror) {
   Image image = load_image(set, index);
-  at::Tensor pixels = at::from_blob(image.pixels.data(), {image.height, image.width, 3}, at::kByte)
-                          .permute({2, 0, 1})
-                          .to(at::kFloat)
-                          .contiguous()
-                          .div_(255);
+  at::Tensor pixels = unit_range(image);
   if (mirror) pixels = pixels.flip({2});
-  const ImageRecord& record = set.images.at(index);
-  return {pixels,
-          {boxes_tensor(set.boxes_of(record), static_cast<float>(image.width), mirror),
-           labels_tensor(set.labels_of(record))}};
+  return {pixels, target_of(set, index, image.width, mirror)};
+}
+
+Batch load_picture(const AnnotationSet& set, std::size_t index, bool mirror, MapSize size) {
+  Image image = load_image(set, index);
+  if (image.height == size.height && image.width == size.width) {
+    return {transformed(image, mirror), {}, {size}};
+  }
+  at::Tensor pixels = unit_range(image);
+  if (mirror) pixels = pixels.flip({2});
+  return transform({pixels}, {}, size.height, size.width);
 }
 
 DetectionBatches::DetectionBatches(const AnnotationSet& set, const BatchOptions& options)

@@ -35,6 +35,11 @@ struct DetectionSample {
 };
 DetectionSample load_sample(const AnnotationSet& set, std::size_t index, bool mirror);
 
+/// An image of a data set as transform() gives it, of (1, 3, height, width), without its targets;
+/// mirrored left to right when `mirror`. One that has that size already goes from its bytes to what
+/// the network takes in one pass.
+Batch load_picture(const AnnotationSet& set, std::size_t index, bool mirror, MapSize size);
+
 /// What a thread that decodes ahead calls first: its operators then run on that thread alone, and
 /// give the same bits on each.
 void decode_on_one_thread();

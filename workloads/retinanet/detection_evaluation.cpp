@@ -76,7 +76,7 @@ std::vector<CocoDetection> all_detections(std::vector<FoundOnImage> found, Ranks
 Batch prepare_image(const AnnotationSet& set, std::size_t index, const RetinaNetConfig& config) {
   decode_on_one_thread();
   const at::NoGradGuard no_grad;
-  return transform({load_sample(set, index, false).image}, {}, config.height, config.width);
+  return load_picture(set, index, false, {config.height, config.width});
 }
 
 }  // namespace

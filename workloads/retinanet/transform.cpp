@@ -29,6 +29,14 @@ at::Tensor resize_boxes(const at::Tensor& boxes, MapSize from, MapSize to) {
                    1);
 }
 
+Target resize_target(const Target& target, MapSize from, MapSize to, std::size_t image) {
+  const at::Tensor boxes = resize_boxes(target.boxes, from, to);
+  if ((boxes.slice(1, 2, 4) <= boxes.slice(1, 0, 2)).any().item<bool>()) {
+    throw Error("image " + std::to_string(image), "a box has no width or no height");
+  }
+  return {boxes, target.labels};
+}
+
 Batch transform(const std::vector<at::Tensor>& images, const std::vector<Target>& targets,
                 int64_t height, int64_t width) {
   const at::NoGradGuard no_grad;
@@ -50,11 +58,7 @@ Batch transform(const std::vector<at::Tensor>& images, const std::vector<Target>
             : at::upsample_bilinear2d(normalised.unsqueeze(0), {height, width}, false).squeeze(0));
     batch.original_sizes.push_back(size);
     if (targets.empty()) continue;
-    const at::Tensor boxes = resize_boxes(targets.at(i).boxes, size, {height, width});
-    if ((boxes.slice(1, 2, 4) <= boxes.slice(1, 0, 2)).any().item<bool>()) {
-      throw Error("image " + std::to_string(i), "a box has no width or no height");
-    }
-    batch.targets.push_back({boxes, targets[i].labels});
+    batch.targets.push_back(resize_target(targets.at(i), size, {height, width}, i));
   }
   batch.images = at::stack(resized).contiguous(at::MemoryFormat::ChannelsLast);
   return batch;
