@@ -6,7 +6,6 @@
 
 #include "harness/base/same_bits.hpp"
 #include "harness/gate/cluster.hpp"
-#include "harness/lockstep/order.hpp"
 #include "harness/stats/stats.hpp"
 
 namespace harness {
@@ -98,7 +97,6 @@ double mean_step(const std::vector<double>& turns, std::size_t steps) {
 void LockstepColumns::add(const ClusterRecord& record) {
   const SideTurns& baseline = record.sides.at(baseline_);
   const SideTurns& candidate = record.sides.at(candidate_);
-  sides_ = record.sides.size();
   unit_ = baseline.hello.unit;
   says_ = {baseline.hello.name, candidate.hello.name};
   const ClusterRounds rounds{seconds_of(baseline), seconds_of(candidate)};
@@ -108,47 +106,12 @@ void LockstepColumns::add(const ClusterRecord& record) {
   const std::size_t steps = rounds.baseline.size();
   metrics_[kTotal][record.cluster] = {mean_step(turns.baseline, steps),
                                       mean_step(turns.candidate, steps), total_improvement(turns)};
-  metrics_[kStart][record.cluster] = {baseline.start_seconds, candidate.start_seconds};
+  std::vector<double> starts;
+  for (const SideTurns& side : record.sides) starts.push_back(side.start_seconds);
+  starts = places_.without(record.cluster, starts);
+  metrics_[kStart][record.cluster] = {baseline.start_seconds, candidate.start_seconds,
+                                      start_improvement(starts[baseline_], starts[candidate_])};
   compare_losses(baseline, candidate, losses_);
-}
-
-// Who starts first finds other memory and caches than who starts next: on a virtual machine the
-// second of two starts may take half as long again. So a start of the baseline is held against one
-// of the candidate at the same place in the order, out of a few clusters in which each has each
-// place equally often. Clusters of an incomplete few are compared within themselves.
-std::map<std::int64_t, double> LockstepColumns::start_improvements() const {
-  using Places = std::vector<std::vector<std::int64_t>>;  // clusters by place
-  struct Few {
-    std::int64_t clusters = 0;
-    Places baseline{}, candidate{};
-  };
-  const std::int64_t balanced = rounds_of_balance(sides_);
-  const std::map<std::int64_t, Values>& starts = metrics_.at(kStart);
-  std::map<std::int64_t, double> improvements;
-  std::map<std::int64_t, Few> fews;
-  for (const auto& [cluster, values] : starts) {
-    improvements[cluster] = start_improvement(values.baseline, values.candidate);
-    Few& few = fews[(cluster - 1) / balanced];
-    ++few.clusters;
-    few.baseline.resize(sides_);
-    few.candidate.resize(sides_);
-    const std::vector<std::size_t> order = balanced_order(cluster, sides_);
-    for (std::size_t place = 0; place < sides_; ++place) {
-      if (order[place] == baseline_) few.baseline[place].push_back(cluster);
-      if (order[place] == candidate_) few.candidate[place].push_back(cluster);
-    }
-  }
-  for (const auto& [number, few] : fews) {
-    if (few.clusters < balanced) continue;
-    for (std::size_t place = 0; place < sides_; ++place) {
-      for (std::size_t i = 0; i < few.baseline[place].size(); ++i) {
-        const std::int64_t cluster = few.baseline[place][i];
-        improvements[cluster] = start_improvement(starts.at(cluster).baseline,
-                                                  starts.at(few.candidate[place][i]).candidate);
-      }
-    }
-  }
-  return improvements;
 }
 
 bool LockstepColumns::has(const std::string& tag) {
@@ -177,7 +140,6 @@ GateColumn LockstepColumns::column(const GatedMetric& metric) const {
     column.candidate[cluster] = values.candidate;
     column.improvements[cluster] = values.improvement;
   }
-  if (metric.tag == kStart) column.improvements = start_improvements();
   if (metric.tag == kUnit) column.metric.tag = "time." + unit_;
   return column;
 }

@@ -11,6 +11,7 @@
 #include "harness/compare/side.hpp"
 #include "harness/gate/failures.hpp"
 #include "harness/gate/rules.hpp"
+#include "harness/gate/start_places.hpp"
 #include "harness/gate/values.hpp"
 #include "harness/lockstep/cluster.hpp"
 
@@ -34,7 +35,7 @@ class LockstepColumns {
   LockstepColumns(std::size_t baseline, std::size_t candidate)
       : baseline_(baseline), candidate_(candidate) {}
 
-  /// A cluster in which nothing failed.
+  /// A cluster in which nothing failed; in their order.
   void add(const ClusterRecord& record);
 
   /// Whether this is one of its own metrics: time.unit, time.total, time.start.
@@ -54,13 +55,12 @@ class LockstepColumns {
   };
 
   GateColumn column(const GatedMetric& metric) const;
-  std::map<std::int64_t, double> start_improvements() const;
 
   std::size_t baseline_;
   std::size_t candidate_;
-  std::size_t sides_ = 0;  ///< of a cluster
   std::string unit_{};
   std::map<std::string, std::map<std::int64_t, Values>> metrics_{};
+  StartPlaces places_{};
   LossComparison losses_{};
   std::vector<std::string> says_{2};
 };
