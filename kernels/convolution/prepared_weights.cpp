@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/convolution/tensor_state.hpp"
+#include "kernels/runtime/allocator.hpp"
 #include "kernels/runtime/profiler.hpp"
 #include "kernels/runtime/stages.hpp"
 
@@ -28,6 +29,7 @@ at::Tensor prepared_weights(const ConvolutionWeights& weights, const WeightForm&
   };
   const std::optional<std::uint64_t> state = state_of(weights.weight);
   if (!state) return pack();
+  const KeptMemoryScope apart;
   // Never destroyed: at the end of the program the memory of its tensors may be gone before it.
   static auto* const kept = new KeptByTensor<Prepared>();
   const auto entry = kept->of(weights.weight);

@@ -13,8 +13,6 @@
 #include <shared_mutex>
 #include <vector>
 
-#include "kernels/runtime/allocator.hpp"
-
 namespace harness::kernels {
 
 /// A number that is another one after each change of the tensor's values: its version counter,
@@ -40,8 +38,7 @@ class UnchangedTensors {
 };
 
 /// What is made as long as this lives serves training as well as inference, whichever is first to
-/// ask for it: its tensors have version counters and want no gradients. Its memory is apart from
-/// what passes.
+/// ask for it: its tensors have version counters and want no gradients.
 class KeepingScope {
  public:
   KeepingScope() {
@@ -54,7 +51,6 @@ class KeepingScope {
  private:
   std::optional<c10::InferenceMode> normal_{};
   std::optional<at::NoGradGuard> no_grad_{};  ///< after it, since that turns gradients on
-  KeptMemoryScope memory_{};
 };
 
 /// What is made from a tensor, kept for as long as the tensor lives. Who makes something of one

@@ -24,10 +24,10 @@ constexpr std::size_t kSmallestPooled = std::size_t{64} << 10;
 std::atomic<std::int64_t> current_bytes{0};
 std::atomic<std::int64_t> peak_bytes{0};
 
-// Two ranges. In one, what is kept would be made anew in other holes at each step, and what passes
-// would have to reach for fresh pages steps later.
-enum Range : std::size_t { kPassing, kKept, kRanges };
-std::array<std::atomic<MemoryPool*>, kRanges> pools_in_use{};
+// Two ranges. In one, kept blocks would land in other holes at each step, and passing ones would
+// then need fresh pages, even steps later.
+enum Range : std::size_t { kPassing, kKept };
+std::array<std::atomic<MemoryPool*>, 2> pools_in_use{};
 thread_local bool keeping = false;
 
 std::atomic<AllocationListener> allocation_listener{nullptr};
@@ -100,12 +100,11 @@ MemoryPool* start_pool(Range range, std::size_t capacity_bytes) {
 }
 
 MemoryPool& pool(Range range) {
-  if (range == kKept) {
-    static MemoryPool* const kept = start_pool(kKept, most_memory() / 8);
-    return *kept;
-  }
-  static MemoryPool* const passing = start_pool(kPassing, most_memory() / 2);
-  return *passing;
+  // An eighth of both together for what is kept, or of what the system granted.
+  static MemoryPool* const passing = start_pool(kPassing, most_memory() / 16 * 7);
+  if (range == kPassing) return *passing;
+  static MemoryPool* const kept = start_pool(kKept, passing->capacity() / 7);
+  return *kept;
 }
 
 /// The pool that `data` is from; null: none.
@@ -119,16 +118,12 @@ MemoryPool* owner_of(const void* data) {
 class PooledAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(size_t size) override {
-    if (size >= kSmallestPooled) {
-      for (const Range range : {kKept, kPassing}) {
-        if (range == kKept && !keeping) continue;
-        void* const data = pool(range).allocate(size);
-        if (data == nullptr) continue;
-        count(static_cast<std::int64_t>(pool(range).size_of(data)));
-        return {data, data, &release, c10::Device(c10::DeviceType::CPU)};
-      }
-    }
-    return system_allocator().allocate(size);
+    if (size < kSmallestPooled) return system_allocator().allocate(size);
+    void* data = keeping ? pool(kKept).allocate(size) : nullptr;
+    if (data == nullptr) data = pool(kPassing).allocate(size);
+    if (data == nullptr) return system_allocator().allocate(size);
+    count(static_cast<std::int64_t>(owner_of(data)->size_of(data)));
+    return {data, data, &release, c10::Device(c10::DeviceType::CPU)};
   }
   c10::DeleterFnPtr raw_deleter() const override { return &release; }
   void copy_data(void* target, const void* source, std::size_t size) const override {

@@ -14,9 +14,10 @@ struct MemoryCounters {
   std::int64_t peak_bytes = 0;  ///< since the start or the last reset_peak_memory()
 };
 
-/// `pooled`: blocks of 64 KiB and more come from a MemoryPool of at most half the machine's memory
-/// and stay in it, those of a KeptMemoryScope from one of an eighth; smaller ones, and what no
-/// longer fits, come from `system`.
+/// `pooled`: blocks of 64 KiB and more come from one of two MemoryPools and stay in it: those of a
+/// KeptMemoryScope from a small one while it has room, all others from a large one. Both together
+/// have at most half the machine's memory, or of a limit on the process's data. Smaller blocks, and
+/// what no longer fits, come from `system`.
 /// `system`: LibTorch's own allocator, untouched but for the counters.
 std::vector<std::string> allocator_names();
 
@@ -34,9 +35,9 @@ void reset_peak_memory();
 using AllocationListener = void (*)(std::int64_t bytes, std::int64_t in_use_bytes);
 void on_allocation(AllocationListener listener);
 
-/// What this thread allocates while one lives is kept over steps: weights in another order, say.
-/// The pooled allocator puts it apart, so that what comes and goes finds the same places in every
-/// step.
+/// What this thread allocates while one lives is kept over steps, weights in another order say, or
+/// was needed to make it. The pooled allocator puts it apart, so that what comes and goes finds the
+/// same places in every step.
 class KeptMemoryScope {
  public:
   KeptMemoryScope();

@@ -16,6 +16,7 @@
 #include "kernels/conv_block/conv_block.hpp"
 #include "kernels/convolution/folded_norm.hpp"
 #include "kernels/convolution/tensor_state.hpp"
+#include "kernels/runtime/allocator.hpp"
 
 namespace kernels = harness::kernels;
 using kernels::WeightForm;
@@ -63,6 +64,22 @@ struct Block {
 };
 
 }  // namespace
+
+TEST_CASE("prepared weights leave what passes its place", "[prepared-weights]") {
+  kernels::use_allocator("pooled");
+  const at::Tensor weight = at::randn({64, 64, 3, 3});
+  Packer packer;
+  const auto place = [&] { return at::empty_like(weight).data_ptr(); };
+  const void* const passing = place();
+  const at::Tensor kept = packer(weight);
+  CHECK(kept.data_ptr() != passing);
+  CHECK(place() == passing);
+  // What nobody keeps passes, too.
+  const at::Tensor unknown = inference_tensor(weight);
+  const void* const hole = place();
+  CHECK(packer(unknown).data_ptr() == hole);
+  kernels::use_allocator("system");
+}
 
 TEST_CASE("weights are prepared once for each state, form and scale", "[prepared-weights]") {
   Packer pack;

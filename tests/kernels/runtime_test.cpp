@@ -8,7 +8,10 @@
 #include <fstream>
 #include <new>
 #include <set>
+#include <stdexcept>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "kernels/runtime/allocator.hpp"
@@ -94,6 +97,37 @@ TEST_CASE("what is kept and made anew leaves what passes its places", "[runtime]
     CHECK(backward[layer][-1].item<int64_t>() == kSteps - 1);
   }
   kernels::use_allocator("system");
+}
+
+TEST_CASE("a scope of kept memory ends with itself, and is its thread's alone", "[runtime]") {
+  kernels::use_allocator("pooled");
+  const auto before = kernels::memory_counters();
+  constexpr int64_t kBytes = 1 << 20;
+  const auto place = [] { return at::empty({kBytes}, at::kByte).data_ptr(); };
+  const void* const passing = place();
+  const void* kept = nullptr;
+  at::Tensor out_of_scope;
+  try {
+    const kernels::KeptMemoryScope outer;
+    kept = place();
+    {
+      const kernels::KeptMemoryScope inner;
+      CHECK(place() == kept);
+    }
+    CHECK(place() == kept);
+    const void* elsewhere = nullptr;
+    std::thread([&] { elsewhere = place(); }).join();
+    CHECK(elsewhere == passing);
+    out_of_scope = at::empty({kBytes}, at::kByte);
+    throw std::runtime_error("as a kernel may");
+  } catch (const std::runtime_error&) {
+  }
+  CHECK(kept != passing);
+  CHECK(place() == passing);
+  kernels::use_allocator("system");
+  CHECK(out_of_scope.data_ptr() == kept);
+  std::thread([tensor = std::move(out_of_scope)]() mutable { tensor = at::Tensor(); }).join();
+  CHECK(kernels::memory_counters().current_bytes == before.current_bytes);
 }
 
 TEST_CASE("memory that is not there is said in one way, whatever the allocator", "[runtime]") {
