@@ -76,4 +76,12 @@ TEST_CASE("a batch has its pictures in their order", "[retinanet][data]") {
   Batch smaller = picture(0);
   smaller.images = smaller.images.slice(3, 0, 4);
   CHECK_THROWS_AS(join_batches({picture(0), smaller}), std::invalid_argument);
+  CHECK_THROWS_AS(join_batches({}), std::invalid_argument);
+  // More than one thread copies alone.
+  Batch large;
+  large.images = at::arange(int64_t{3} << 20, at::kFloat).reshape({1, 3, 1024, 1024});
+  large.original_sizes = {{1024, 1024}};
+  const Batch four = join_batches({large, large, large, large});
+  CHECK(at::equal(four.images.select(0, 3), large.images.select(0, 0)));
+  CHECK(four.images.is_contiguous(at::MemoryFormat::ChannelsLast));
 }

@@ -38,12 +38,13 @@ Target target_of(const AnnotationSet& set, std::size_t index, int64_t width, boo
 }
 
 /// (3, H, W) float32 in [0, 1].
-at::Tensor unit_range(Image& image) {
-  return at::from_blob(image.pixels.data(), {image.height, image.width, 3}, at::kByte)
-      .permute({2, 0, 1})
-      .to(at::kFloat)
-      .contiguous()
-      .div_(255);
+at::Tensor unit_range(Image& image, bool mirror) {
+  at::Tensor pixels = at::from_blob(image.pixels.data(), {image.height, image.width, 3}, at::kByte)
+                          .permute({2, 0, 1})
+                          .to(at::kFloat)
+                          .contiguous()
+                          .div_(255);
+  return mirror ? pixels.flip({2}) : pixels;
 }
 
 /// What transform() makes of each byte in each channel: 256 x 3.
@@ -53,7 +54,7 @@ const std::vector<float>& transformed_bytes() {
     Image all{256, 1, {}};
     for (int byte = 0; byte < 256; ++byte) all.pixels.insert(all.pixels.end(), 3, byte);
     const at::Tensor pixels =
-        transform({unit_range(all)}, {}, 1, 256).images.permute({0, 2, 3, 1}).contiguous();
+        transform({unit_range(all, false)}, {}, 1, 256).images.permute({0, 2, 3, 1}).contiguous();
     const float* const values = pixels.const_data_ptr<float>();
     return std::vector<float>(values, values + pixels.numel());
   }();
@@ -78,6 +79,32 @@ at::Tensor transformed(const Image& image, bool mirror) {
   return tensor;
 }
 
+/// As at::cat(), in channels_last. A few megabytes on this thread alone: the others may decode, and
+/// a barrier would wait for them.
+at::Tensor joined(const std::vector<at::Tensor>& images) {
+  constexpr int64_t kFewBytes = int64_t{16} << 20;
+  std::vector<int64_t> sizes = images.front().sizes().vec();
+  sizes[0] = 0;
+  int64_t bytes = 0;
+  for (const at::Tensor& one : images) {
+    if (one.sizes().slice(1) != images.front().sizes().slice(1) ||
+        one.scalar_type() != at::kFloat) {
+      throw std::invalid_argument("pictures of several sizes do not make a batch");
+    }
+    sizes[0] += one.size(0);
+    bytes += static_cast<int64_t>(one.nbytes());
+  }
+  if (bytes > kFewBytes) return at::cat(images).contiguous(at::MemoryFormat::ChannelsLast);
+  at::Tensor all =
+      at::empty(sizes, at::TensorOptions(at::kFloat).memory_format(at::MemoryFormat::ChannelsLast));
+  float* out = all.mutable_data_ptr<float>();
+  for (const at::Tensor& one : images) {
+    const at::Tensor dense = one.contiguous(at::MemoryFormat::ChannelsLast);
+    out = std::copy_n(dense.const_data_ptr<float>(), dense.numel(), out);
+  }
+  return all;
+}
+
 Batch prepare_image(const AnnotationSet& set, const BatchOptions& options,
                     const TrainingOrder& order, std::size_t position) {
   decode_on_one_thread();
@@ -87,27 +114,9 @@ Batch prepare_image(const AnnotationSet& set, const BatchOptions& options,
   const MapSize size{options.height, options.width};
   Batch batch = load_picture(set, place.image, mirror, size);
   const MapSize original = batch.original_sizes.front();
-  batch.targets.push_back(
-      resize_target(target_of(set, place.image, original.width, mirror), original, size));
+  batch.targets.push_back(resize_target(target_of(set, place.image, original.width, mirror),
+                                        original, size, place.image));
   return batch;
-}
-
-/// As at::cat(), on this thread alone: the others decode, and a barrier would wait for them.
-at::Tensor joined(const std::vector<at::Tensor>& images) {
-  std::vector<int64_t> sizes = images.front().sizes().vec();
-  sizes[0] = 0;
-  for (const at::Tensor& one : images) sizes[0] += one.size(0);
-  at::Tensor all =
-      at::empty(sizes, at::TensorOptions(at::kFloat).memory_format(at::MemoryFormat::ChannelsLast));
-  float* out = all.mutable_data_ptr<float>();
-  for (const at::Tensor& one : images) {
-    if (one.sizes().slice(1) != all.sizes().slice(1) || one.scalar_type() != at::kFloat) {
-      throw std::invalid_argument("pictures of several sizes do not make a batch");
-    }
-    const at::Tensor dense = one.contiguous(at::MemoryFormat::ChannelsLast);
-    out = std::copy_n(dense.const_data_ptr<float>(), dense.numel(), out);
-  }
-  return all;
 }
 
 std::size_t checked_start(std::int64_t start) {
@@ -142,6 +151,7 @@ void decode_on_one_thread() {
 }
 
 Batch join_batches(std::vector<Batch> parts) {
+  if (parts.empty()) throw std::invalid_argument("no pictures do not make a batch");
   Batch batch;
   std::vector<at::Tensor> images;
   for (Batch& part : parts) {
@@ -156,9 +166,7 @@ Batch join_batches(std::vector<Batch> parts) {
 
 DetectionSample load_sample(const AnnotationSet& set, std::size_t index, bool mirror) {
   Image image = load_image(set, index);
-  at::Tensor pixels = unit_range(image);
-  if (mirror) pixels = pixels.flip({2});
-  return {pixels, target_of(set, index, image.width, mirror)};
+  return {unit_range(image, mirror), target_of(set, index, image.width, mirror)};
 }
 
 Batch load_picture(const AnnotationSet& set, std::size_t index, bool mirror, MapSize size) {
@@ -166,9 +174,7 @@ Batch load_picture(const AnnotationSet& set, std::size_t index, bool mirror, Map
   if (image.height == size.height && image.width == size.width) {
     return {transformed(image, mirror), {}, {size}};
   }
-  at::Tensor pixels = unit_range(image);
-  if (mirror) pixels = pixels.flip({2});
-  return transform({pixels}, {}, size.height, size.width);
+  return transform({unit_range(image, mirror)}, {}, size.height, size.width);
 }
 
 DetectionBatches::DetectionBatches(const AnnotationSet& set, const BatchOptions& options)

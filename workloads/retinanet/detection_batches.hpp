@@ -44,7 +44,8 @@ Batch load_picture(const AnnotationSet& set, std::size_t index, bool mirror, Map
 /// give the same bits on each.
 void decode_on_one_thread();
 
-/// One batch of several batches of one image or more each, in their order.
+/// One batch of several batches of one image or more each, in their order. Throws
+/// std::invalid_argument for none, and for pictures of several sizes.
 Batch join_batches(std::vector<Batch> parts);
 
 /// The endless sequence of a training run: each epoch shuffled, each image mirrored with

@@ -31,7 +31,7 @@ Batch transform(const std::vector<at::Tensor>& images, const std::vector<Target>
                 int64_t height, int64_t width);
 
 /// Ground truth in pixels of the resized image. Throws Error naming `image` for a box of no area.
-Target resize_target(const Target& target, MapSize from, MapSize to, std::size_t image = 0);
+Target resize_target(const Target& target, MapSize from, MapSize to, std::size_t image);
 
 /// Boxes (M, 4) from pixels of one size to pixels of another, per axis.
 at::Tensor resize_boxes(const at::Tensor& boxes, MapSize from, MapSize to);
