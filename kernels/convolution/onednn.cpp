@@ -10,7 +10,7 @@
 
 #include "kernels/convolution/engine.hpp"
 #include "kernels/convolution/kernel.hpp"
-#include "kernels/convolution/prepared_weights.hpp"
+#include "kernels/convolution/onednn_weights.hpp"
 #include "kernels/runtime/stages.hpp"
 
 namespace harness::kernels {
@@ -26,12 +26,6 @@ Memory::desc input_of(const ConvolutionShape& s) {
 Memory::desc output_of(const ConvolutionShape& s) {
   return {
       {s.batch, s.out_channels, s.out_height(), s.out_width()}, data_type_of(s.type), Tag::nhwc};
-}
-
-Memory::dims weight_dims(const ConvolutionShape& s) {
-  const int64_t in = s.in_channels / s.groups;
-  if (s.groups == 1) return {s.out_channels, in, s.kernel_height, s.kernel_width};
-  return {s.groups, s.out_channels / s.groups, in, s.kernel_height, s.kernel_width};
 }
 
 Memory::desc any_weights(const ConvolutionShape& s, Memory::data_type type) {
@@ -73,10 +67,6 @@ dnnl::convolution_forward::primitive_desc describe_forward(const ConvolutionShap
           for_itself ? fused(s) : dnnl::primitive_attr()};
 }
 
-Memory::desc plain_weights(const ConvolutionShape& s) {
-  return {weight_dims(s), Memory::data_type::f32, s.groups == 1 ? Tag::ohwi : Tag::gohwi};
-}
-
 class OnednnConvolution final : public ConvolutionKernel {
  public:
   // Forward is asked for as inference: training and inference differ in oneDNN by what it may
@@ -86,6 +76,7 @@ class OnednnConvolution final : public ConvolutionKernel {
     if (passes.contains(ConvolutionPass::kForward)) {
       forward_ = describe_forward(s, dnnl::prop_kind::forward_inference);
       run_forward_ = dnnl::convolution_forward(forward_);
+      forward_weights_.emplace(s, forward_.weights_desc());
     }
     const bool data = passes.contains(ConvolutionPass::kData);
     const bool weights = passes.contains(ConvolutionPass::kWeights);
@@ -97,7 +88,7 @@ class OnednnConvolution final : public ConvolutionKernel {
 
   at::Tensor forward(const at::Tensor& input, const ConvolutionWeights& weights,
                      const at::Tensor& bias, const at::Tensor& residual) override {
-    const at::Tensor prepared = in_layout(weights, forward_.weights_desc());
+    const at::Tensor prepared = forward_weights_->of(weights);
     at::Tensor output = empty_output();
     std::unordered_map<int, Memory> arguments{
         {DNNL_ARG_SRC, as_memory(forward_.src_desc(), input)},
@@ -114,7 +105,7 @@ class OnednnConvolution final : public ConvolutionKernel {
 
   at::Tensor backward_data(const at::Tensor& grad_output, const at::Tensor& /*activated*/,
                            const ConvolutionWeights& weights) override {
-    const at::Tensor prepared = in_layout(weights, data_.weights_desc());
+    const at::Tensor prepared = data_weights_->of(weights);
     at::Tensor grad_input = empty_input();
     execute(run_data_,
             {{DNNL_ARG_DIFF_DST, as_memory(data_.diff_dst_desc(), grad_output)},
@@ -177,6 +168,7 @@ class OnednnConvolution final : public ConvolutionKernel {
              hint,
              scratchpad_attributes()};
     run_data_ = dnnl::convolution_backward_data(data_);
+    data_weights_.emplace(s, data_.weights_desc());
   }
 
   void make_weights_gradient(const ConvolutionShape& s, const Hint& hint) {
@@ -199,20 +191,6 @@ class OnednnConvolution final : public ConvolutionKernel {
     }
   }
 
-  at::Tensor in_layout(const ConvolutionWeights& weights, const Memory::desc& wanted) const {
-    return prepared_weights(weights, {.onednn = wanted}, [&] {
-      at::Tensor source = weights.weight.contiguous(at::MemoryFormat::ChannelsLast);
-      if (weights.scale.defined()) source = source * weights.scale.view({-1, 1, 1, 1});
-      const Memory::desc plain = plain_weights(shape());
-      if (plain == wanted) return source;
-      at::Tensor target = at::empty({static_cast<int64_t>(wanted.get_size())}, at::kByte);
-      Memory from = as_memory(plain, source);
-      Memory to = as_memory(wanted, target);
-      dnnl::reorder(from, to).execute(stream(), from, to);
-      return target;
-    });
-  }
-
   // Empty where a pass was not asked for.
   dnnl::convolution_forward::primitive_desc forward_{};
   dnnl::convolution_backward_data::primitive_desc data_{};
@@ -220,6 +198,8 @@ class OnednnConvolution final : public ConvolutionKernel {
   dnnl::convolution_forward run_forward_{};
   dnnl::convolution_backward_data run_data_{};
   dnnl::convolution_backward_weights run_weights_{};
+  std::optional<WeightPacking> forward_weights_{};
+  std::optional<WeightPacking> data_weights_{};
   std::optional<dnnl::reorder> unpack_;  ///< from the gradient's layout to the parameter's
 };
 

@@ -17,6 +17,7 @@
 #include "kernels/conv_block/shape.hpp"
 #include "kernels/convolution/engine.hpp"
 #include "kernels/convolution/folded_norm.hpp"
+#include "kernels/convolution/onednn_weights.hpp"
 #include "kernels/convolution/tensor_state.hpp"
 #include "kernels/int8/int8.hpp"
 #include "kernels/int8/kept.hpp"
@@ -56,12 +57,6 @@ dnnl::primitive_attr behind(const Int8Problem& problem) {
   }
   attributes.set_post_ops(steps);
   return attributes;
-}
-
-Memory::dims weight_dims(const ConvolutionShape& s) {
-  const int64_t in = s.in_channels / s.groups;
-  if (s.groups == 1) return {s.out_channels, in, s.kernel_height, s.kernel_width};
-  return {s.groups, s.out_channels / s.groups, in, s.kernel_height, s.kernel_width};
 }
 
 dnnl::convolution_forward::primitive_desc describe(const Int8Problem& problem) {
