@@ -60,8 +60,8 @@ def open_page(browser, url, width=1180, scale=1):
 
 
 def the_ablation(scaling):
-    """That of worlds of several ranks, or the one of kernels."""
-    for path in sorted(RESULTS.glob(f"*/*-{WORKLOAD}-*.json")):
+    """The latest one of worlds of several ranks, or of kernels: names begin with the day."""
+    for path in sorted(RESULTS.glob(f"*/*-{WORKLOAD}-*.json"), key=lambda path: path.name, reverse=True):
         result = json.loads(path.read_text())
         if result["kind"] == "ablation" and ("scaling" in result["settings"]["effective"]) == scaling:
             return path
