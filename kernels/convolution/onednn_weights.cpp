@@ -39,7 +39,7 @@ at::Tensor WeightPacking::pack(const ConvolutionWeights& weights) const {
   at::Tensor source = weights.weight.contiguous(at::MemoryFormat::ChannelsLast);
   if (weights.scale.defined()) source = source * weights.scale.view({-1, 1, 1, 1});
   if (!reorder_) return source;
-  const at::Tensor target = at::empty({static_cast<int64_t>(wanted_.get_size())}, at::kByte);
+  at::Tensor target = at::empty({static_cast<int64_t>(wanted_.get_size())}, at::kByte);
   std::unordered_map<int, Memory> arguments{{DNNL_ARG_FROM, as_memory(plain_, source)},
                                             {DNNL_ARG_TO, as_memory(wanted_, target)}};
   at::Tensor scratch;

@@ -6,6 +6,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
 #include <stdexcept>
 #include <utility>
@@ -70,7 +71,8 @@ at::Tensor transformed(const Image& image, bool mirror) {
   for (int y = 0; y < image.height; ++y) {
     const std::uint8_t* const row = image.pixels.data() + 3 * row_start(y, image.width);
     for (int x = 0; x < image.width; ++x) {
-      const std::uint8_t* const pixel = row + 3 * (mirror ? image.width - 1 - x : x);
+      const std::uint8_t* const pixel =
+          row + std::ptrdiff_t{3} * (mirror ? image.width - 1 - x : x);
       for (std::size_t channel = 0; channel < 3; ++channel) {
         *out++ = table[3 * std::size_t{pixel[channel]} + channel];
       }
