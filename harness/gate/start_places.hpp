@@ -19,10 +19,11 @@ class StartPlaces {
   std::vector<double> without(std::int64_t cluster, const std::vector<double>& seconds);
 
  private:
-  void learn(const std::vector<double>& by_place);
+  void learn();
 
   std::size_t sides_ = 0;                       ///< another number is another order: all anew
-  std::vector<std::vector<double>> few_{};      ///< by cluster, then place: logarithms
+  std::int64_t clusters_ = 0;                   ///< of the few that is not whole yet
+  std::vector<double> sums_{};                  ///< of these, by place: logarithms
   std::vector<std::vector<double>> learned_{};  ///< by place, then few: logarithms
 };
 
