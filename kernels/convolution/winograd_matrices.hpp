@@ -66,12 +66,18 @@ class Fraction {
 
 using FractionMatrix = std::vector<std::vector<Fraction>>;  ///< rows
 
+/// A matrix as second x first, which take fewer operations than it does.
+struct WinogradFactors {
+  FractionMatrix first{}, second{};
+};
+
 /// One dimension of F(m, 3): m outputs y[i] = sum over k of w[k] x[i + k] from n = m + 2 inputs
 /// with n multiplications: y = output ((weights w) * (input x)), the product element by element.
 /// With the same transformed inputs the gradient by the weights, dw[k] = sum over i of dy[i] x[i +
 /// k], is weights_gradient ((output_gradient dy) * (input x)). In two dimensions each is applied to
 /// rows and columns.
 struct WinogradMatrices {
+  WinogradFactors input_factors{}, output_factors{};
   FractionMatrix input{};             ///< n x n, B^T
   FractionMatrix weights{};           ///< n x 3, G
   FractionMatrix output{};            ///< m x n, A^T
@@ -101,69 +107,125 @@ constexpr FractionMatrix transposed(const FractionMatrix& matrix) {
   return result;
 }
 
-/// By Gauss and Jordan. Precondition: there is an inverse.
-constexpr FractionMatrix inverse_of(FractionMatrix matrix) {
-  const std::size_t n = matrix.size();
-  FractionMatrix inverse(n, std::vector<Fraction>(n));
-  for (std::size_t i = 0; i < n; ++i) inverse[i][i] = 1;
-  for (std::size_t column = 0; column < n; ++column) {
-    std::size_t pivot = column;
-    while (matrix[pivot][column] == Fraction(0)) ++pivot;
-    std::swap(matrix[pivot], matrix[column]);
-    std::swap(inverse[pivot], inverse[column]);
-    const Fraction scale = Fraction(1) / matrix[column][column];
-    for (std::size_t j = 0; j < n; ++j) {
-      matrix[column][j] = matrix[column][j] * scale;
-      inverse[column][j] = inverse[column][j] * scale;
-    }
-    for (std::size_t i = 0; i < n; ++i) {
-      if (i == column) continue;
-      const Fraction share = matrix[i][column];
-      for (std::size_t j = 0; j < n; ++j) {
-        matrix[i][j] = matrix[i][j] - share * matrix[column][j];
-        inverse[i][j] = inverse[i][j] - share * inverse[column][j];
+constexpr FractionMatrix product_of(const FractionMatrix& a, const FractionMatrix& b) {
+  FractionMatrix result(a.size(), std::vector<Fraction>(b.front().size()));
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    for (std::size_t k = 0; k < b.size(); ++k) {
+      for (std::size_t j = 0; j < b[k].size(); ++j) {
+        result[i][j] = result[i][j] + a[i][k] * b[k][j];
       }
     }
   }
-  return inverse;
+  return result;
 }
 
-constexpr std::int64_t odd_part(std::int64_t number) {
-  while (number != 0 && number % 2 == 0) number /= 2;
-  return number;
+constexpr FractionMatrix identity_of(std::size_t size) {
+  FractionMatrix result(size, std::vector<Fraction>(size));
+  for (std::size_t i = 0; i < size; ++i) result[i][i] = 1;
+  return result;
 }
 
-/// What turns the row's elements into sums of powers of 2, as small as can be, the largest of them
-/// at least 1 and below 2.
-constexpr Fraction scale_of(const std::vector<Fraction>& row) {
-  std::int64_t over = 1;
-  std::int64_t under = 0;
-  double largest = 0;
-  for (const Fraction& element : row) {
-    over = std::lcm(over, odd_part(element.denominator()));
-    under = std::gcd(under, odd_part(element.numerator()));
-    largest = std::max({largest, element.value(), -element.value()});
+/// A polynomial's coefficients, the constant first.
+using Polynomial = std::vector<Fraction>;
+
+/// The product of t - point over all points but those `left_out`.
+constexpr Polynomial polynomial_of(const std::vector<Fraction>& points,
+                                   const std::vector<std::size_t>& left_out) {
+  Polynomial result = {1};
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (std::find(left_out.begin(), left_out.end(), i) != left_out.end()) continue;
+    Polynomial next(result.size() + 1);
+    for (std::size_t k = 0; k < result.size(); ++k) {
+      next[k + 1] = next[k + 1] + result[k];
+      next[k] = next[k] - result[k] * points[i];
+    }
+    result = std::move(next);
   }
-  Fraction scale(over, under);
-  largest *= scale.value();
-  for (; largest < 1; largest *= 2) scale = scale * 2;
-  for (; largest >= 2; largest /= 2) scale = scale / 2;
-  return scale;
+  return result;
+}
+
+/// The finite points but 0 two by two: each with its negative where that is there,
+/// the others as they come. Empty where 0 is not the first or one is left over.
+using Pairs = std::vector<std::pair<std::size_t, std::size_t>>;
+constexpr Pairs pairs_of(const std::vector<Fraction>& points) {
+  if (!(points[0] == Fraction(0)) || points.size() % 2 == 0) return {};
+  Pairs pairs;
+  std::vector<char> taken(points.size());
+  for (const bool negatives : {true, false}) {
+    for (std::size_t i = 1; i < points.size(); ++i) {
+      for (std::size_t j = i + 1; j < points.size(); ++j) {
+        if (taken[i] + taken[j] > 0) continue;
+        if (negatives && !(points[i] + points[j] == Fraction(0))) continue;
+        taken[i] = taken[j] = 1;
+        pairs.emplace_back(i, j);
+      }
+    }
+  }
+  return pairs;
+}
+
+/// Row i of `input` is the polynomial whose zeros are all finite points but point i, and the last
+/// row that of all. Rows share the zeros of all other pairs: `first` applies these to the inputs,
+/// for each pair and begun at input 1 and 2 (for the first pair at 0 and 3 too), and `second` what
+/// is left of the pair.
+constexpr WinogradFactors input_factors(const std::vector<Fraction>& points) {
+  const std::size_t n = points.size() + 1;
+  const Pairs pairs = pairs_of(points);
+  FractionMatrix first;
+  FractionMatrix second(n, std::vector<Fraction>(n));
+  for (const auto& [one, other] : pairs) {
+    const bool is_first = first.empty();
+    const Polynomial shared = polynomial_of(points, {0, one, other});
+    for (std::size_t shift = is_first ? 0 : 1; shift < (is_first ? 4 : 3); ++shift) {
+      std::vector<Fraction>& row = first.emplace_back(n);
+      for (std::size_t k = 0; k < shared.size(); ++k) row[shift + k] = shared[k];
+    }
+    const std::size_t at_1 = is_first ? 1 : first.size() - 2;
+    second[one][at_1 + 1] = second[other][at_1 + 1] = 1;
+    second[one][at_1] = points[other] * Fraction(-1);
+    second[other][at_1] = points[one] * Fraction(-1);
+    if (!is_first) continue;
+    const Polynomial pair = polynomial_of({points[one], points[other]}, {});
+    for (std::size_t k = 0; k < pair.size(); ++k) {
+      second[0][k] = pair[k];
+      second[n - 1][k + 1] = pair[k];
+    }
+  }
+  if (!pairs.empty()) return {first, second};
+  for (std::size_t i = 0; i < n; ++i) {
+    const Polynomial row = polynomial_of(points, {i});
+    std::copy(row.begin(), row.end(), second[i].begin());
+  }
+  return {identity_of(n), second};
+}
+
+/// `output` has the powers of the points: `first` adds and subtracts what belongs to a point and
+/// its negative, since even powers are of their sum and odd ones of their difference.
+constexpr WinogradFactors output_factors(const std::vector<Fraction>& points,
+                                         FractionMatrix output) {
+  FractionMatrix first = identity_of(output.front().size());
+  for (const auto& [one, other] : pairs_of(points)) {
+    if (!(points[one] + points[other] == Fraction(0))) continue;
+    first[one][other] = first[other][one] = 1;
+    first[other][other] = -1;
+    for (std::size_t power = 0; power < output.size(); ++power) {
+      const Fraction factor = output[power][one];
+      output[power][one] = power % 2 == 0 ? factor : 0;
+      output[power][other] = power % 2 == 0 ? 0 : factor;
+    }
+  }
+  return {first, output};
 }
 
 }  // namespace winograd_detail
 
 /// For m + 1 finite points, all different, to which infinity is added; m is at least 1. The points
 /// decide how exact float32 is: 0, 1, -1 for m = 2; 0, 1, -1, 2, -1/2 for m = 4.
-/// Source: Toom's and Cook's product of polynomials, transposed (Winograd 1980). The rows of
-/// `input` are scaled, and `weights` and `weights_gradient` by the inverse, so that with points
-/// whose denominators are powers of 2 `input`, `output` and `output_gradient` are exact in float32,
-/// and the largest element of each row of `input` is at least 1 and below 2.
+/// Source: Toom's and Cook's product of polynomials, transposed (Winograd 1980), in Lagrange's
+/// form: what an interpolation divides by stands with the weights, so that with points whose
+/// denominators are powers of 2 `input`, `output` and `output_gradient` are exact in float32.
 constexpr WinogradMatrices winograd_matrices(const std::vector<Fraction>& points) {
   constexpr std::size_t kWeights = 3;
-  // A product of polynomials with coefficients w and u has the coefficients C ((E3 w) * (Em u)),
-  // where Ek holds the powers of the points and C is the inverse of En. Filtering is its transpose
-  // in u: y = Em^T ((E3 w) * (C^T x)), and in w: dw = E3^T ((Em dy) * (C^T x)).
   const std::size_t n = points.size() + 1;
   if (n < kWeights) throw std::invalid_argument("fewer points than an output needs");
   for (std::size_t i = 0; i < points.size(); ++i) {
@@ -171,19 +233,26 @@ constexpr WinogradMatrices winograd_matrices(const std::vector<Fraction>& points
       if (points[i] == points[j]) throw std::invalid_argument("a point stands twice");
     }
   }
+  // A product of polynomials with coefficients w and u has the coefficients C ((E3 w) * (Em u)),
+  // where Ek holds the powers of the points and C is the inverse of En. Filtering is its transpose
+  // in u: y = Em^T ((E3 w) * (C^T x)), and in w: dw = E3^T ((Em dy) * (C^T x)).
   WinogradMatrices matrices;
-  matrices.input = winograd_detail::transposed(
-      winograd_detail::inverse_of(winograd_detail::powers_of(points, n)));
   matrices.weights = winograd_detail::powers_of(points, kWeights);
   matrices.output_gradient = winograd_detail::powers_of(points, n - kWeights + 1);
   matrices.output = winograd_detail::transposed(matrices.output_gradient);
   matrices.weights_gradient = winograd_detail::transposed(matrices.weights);
-  for (std::size_t i = 0; i < n; ++i) {
-    const Fraction scale = winograd_detail::scale_of(matrices.input[i]);
-    for (Fraction& element : matrices.input[i]) element = element * scale;
-    for (Fraction& element : matrices.weights[i]) element = element / scale;
-    for (auto& row : matrices.weights_gradient) row[i] = row[i] / scale;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    Fraction divisor = 1;
+    for (std::size_t j = 0; j < points.size(); ++j) {
+      if (j != i) divisor = divisor * (points[i] - points[j]);
+    }
+    for (Fraction& element : matrices.weights[i]) element = element / divisor;
+    for (auto& row : matrices.weights_gradient) row[i] = row[i] / divisor;
   }
+  matrices.input_factors = winograd_detail::input_factors(points);
+  matrices.output_factors = winograd_detail::output_factors(points, matrices.output);
+  matrices.input =
+      winograd_detail::product_of(matrices.input_factors.second, matrices.input_factors.first);
   return matrices;
 }
 

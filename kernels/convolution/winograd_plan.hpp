@@ -26,6 +26,8 @@ inline Int tiles_of(const WinogradShape& s) {
 // position stay in the level-1 cache.
 inline constexpr Int kBlockFloats = Int{1} << 18;
 inline constexpr Int kMostChannels = 256;
+/// Fewer tiles than that would have each block wait for its weights.
+inline constexpr Int kFewestTiles = 24;
 /// Of tiles in one product of the gradient by the weights, and output channels at a time: what is
 /// read and written again for the next ones stays in the caches.
 inline constexpr Int kGradientTiles = 210;
@@ -43,13 +45,17 @@ struct Plan {
         part(round_up(even_part(s.in_channels, kMostChannels), cut.lanes)),
         parts(divide_up(s.in_channels, part)),
         panels(divide_up(s.out_channels, cut.panel)) {
+    threads = omp_get_max_threads();
     const Int wanted = kBlockFloats / (positions * part) / cut.rows * cut.rows;
-    block = even_part(tiles, std::clamp<Int>(wanted, cut.rows, 20 * cut.rows));
+    const Int fewest = round_up(kFewestTiles, cut.rows);
+    blocks = divide_up(tiles, std::clamp<Int>(wanted, fewest, 20 * cut.rows));
+    // With few blocks all threads share the transformed inputs, and each takes panels. Otherwise
+    // each takes as many blocks as the others.
+    shared = blocks < 2 * threads;
+    if (!shared) blocks = std::min(tiles, round_up(blocks, threads));
+    block = divide_up(tiles, blocks);
     blocks = divide_up(tiles, block);
     rows = even_part(block, cut.rows);
-    threads = omp_get_max_threads();
-    // With few blocks all threads share the transformed inputs, and each takes panels.
-    shared = blocks < 2 * threads;
   }
 
   Int input_stride(Int channels) const { return block * round_up(channels, cut.lanes) + cut.lanes; }

@@ -151,40 +151,64 @@ void multiply_weights(const Tiles& gradients, Int vector, const Tiles& inputs, I
   }
 }
 
+/// Where a tile's outputs are written: `at` is the element of its first pixel's first channel.
+struct OutputTile {
+  Int high = 0, wide = 0;  ///< pixels that lie on the map
+  Int at = 0, row = 0, pixel = 0;
+};
+
+/// Vectors of the channels from `c` on of one tile, transformed; `some` channels are there.
+template <int m, class T, Int kVectors>
+HWY_INLINE void store_tile(const float* from, Int positions, const OutputTile& tile, Int c,
+                           Int some, const WinogradTarget& target) {
+  using M = Matrix<m, Which::kOutput>;
+  const D d;
+  auto* const values = static_cast<T*>(target.values) + tile.at + c;
+  const auto* const residual =
+      target.residual == nullptr ? nullptr : static_cast<const T*>(target.residual) + tile.at + c;
+  V bias[kVectors];
+  for (Int v = 0; v < kVectors; ++v) {
+    bias[v] = target.bias == nullptr ? hn::Zero(d)
+                                     : load_some(target.bias + c + v * kLanes, some - v * kLanes);
+  }
+  const auto read = [&](Int i, Int j, Int v) {
+    return hn::Load(d, from + (i * M::kColumns + j) * positions + v * kLanes);
+  };
+  times_both<M, kVectors>(read, [&](Int i, Int v, const V* y) {
+    if (i >= tile.high) return;
+#pragma GCC unroll 6
+    for (Int j = 0; j < m; ++j) {
+      if (j >= tile.wide) return;
+      const Int at = i * tile.row + j * tile.pixel + v * kLanes;
+      V value = hn::Add(y[j], bias[v]);
+      if (residual != nullptr) value = hn::Add(value, load_some(residual + at, some - v * kLanes));
+      // A NaN stays one.
+      if (target.relu) value = hn::IfThenZeroElse(hn::Le(value, hn::Zero(d)), value);
+      store_some(value, values + at, some - v * kLanes);
+    }
+  });
+}
+
 template <int m, class T>
 void store_output(const WinogradShape& shape, const Products& products, Int first, Int count,
                   Range channels, const WinogradTarget& target) {
-  using M = Matrix<m, Which::kOutput>;
-  const D d;
-  auto* const values = static_cast<T*>(target.values);
-  const auto* const residual = static_cast<const T*>(target.residual);
   const Int height = shape.out_height();
   const Int width = shape.out_width();
+  const Int depth = shape.out_channels;
   for (Int t = 0; t < count; ++t) {
     const Place place = place_of(shape, first + t);
-    const Int high = std::min<Int>(m, height - place.y);
-    const Int wide = std::min<Int>(m, width - place.x);
-    for (Int c = channels.begin; c < channels.end; c += kLanes) {
-      const Int some = channels.end - c;
-      V x[M::kColumns * M::kColumns];
-      const float* const from = products.values + t * products.row + (c - channels.begin);
-      for (Int i = 0; i < M::kColumns * M::kColumns; ++i) {
-        x[i] = hn::Load(d, from + i * products.positions);
-      }
-      V y[m * m];
-      times_both<M>(x, y);
-      const V bias = target.bias != nullptr ? load_some(target.bias + c, some) : hn::Zero(d);
-      for (Int i = 0; i < high; ++i) {
-        for (Int j = 0; j < wide; ++j) {
-          const Int at =
-              ((place.image * height + place.y + i) * width + place.x + j) * shape.out_channels + c;
-          V value = hn::Add(y[i * m + j], bias);
-          if (residual != nullptr) value = hn::Add(value, load_some(residual + at, some));
-          // A NaN stays one.
-          if (target.relu) value = hn::IfThenZeroElse(hn::Le(value, hn::Zero(d)), value);
-          store_some(value, values + at, some);
-        }
-      }
+    const OutputTile tile{std::min<Int>(m, height - place.y), std::min<Int>(m, width - place.x),
+                          ((place.image * height + place.y) * width + place.x) * depth,
+                          width * depth, depth};
+    const float* from = products.values + t * products.row;
+    Int c = channels.begin;
+    for (; c + kTogether * kLanes <= channels.end; c += kTogether * kLanes) {
+      store_tile<m, T, kTogether>(from + (c - channels.begin), products.positions, tile, c,
+                                  kTogether * kLanes, target);
+    }
+    for (; c < channels.end; c += kLanes) {
+      store_tile<m, T, 1>(from + (c - channels.begin), products.positions, tile, c,
+                          channels.end - c, target);
     }
   }
 }
@@ -197,18 +221,35 @@ void store_weights(const WinogradShape& shape, const Products& products, Range c
   for (Int o = channels.begin; o < channels.end; ++o) {
     const V factor = hn::Set(d, scale != nullptr ? scale[o] : 1.0F);
     for (Int c = 0; c < shape.in_channels; c += kLanes) {
-      V x[M::kColumns * M::kColumns];
       const float* const from = products.values + (o - channels.begin) * products.row + c;
-      for (Int i = 0; i < M::kColumns * M::kColumns; ++i) {
-        x[i] = hn::Load(d, from + i * products.positions);
-      }
-      V y[9];
-      times_both<M>(x, y);
-      for (int tap = 0; tap < 9; ++tap) {
-        store_some(hn::Mul(y[tap], factor), grad_weights + (o * 9 + tap) * shape.in_channels + c,
-                   shape.in_channels - c);
-      }
+      const auto read = [&](Int i, Int j, Int /*v*/) {
+        return hn::Load(d, from + (i * M::kColumns + j) * products.positions);
+      };
+      times_both<M, 1>(read, [&](Int i, Int /*v*/, const V* y) {
+        for (Int j = 0; j < 3; ++j) {
+          store_some(hn::Mul(y[j], factor),
+                     grad_weights + (o * 9 + i * 3 + j) * shape.in_channels + c,
+                     shape.in_channels - c);
+        }
+      });
     }
+  }
+}
+
+/// The nine weights of `count` panel channels from `column` on for each of the input channels from
+/// `row` on, a vector of panel channels a weight: to[row][tap].
+void turn_weights(const WinogradShape& shape, const float* weights, Int column, Int count, Int row,
+                  Int rows, V* to) {
+  const D d;
+  HWY_ALIGN float lanes[kLanes * kLanes];
+  for (Int tap = 0; tap < 9; ++tap) {
+    for (Int i = 0; i < kLanes; ++i) {
+      const float* const from = weights + ((column + i) * 9 + tap) * shape.in_channels + row;
+      hn::Store(i < count ? load_some(from, rows) : hn::Zero(d), d, lanes + i * kLanes);
+    }
+    const auto indices = hn::Mul(hn::Iota(hn::RebindToSigned<D>(), 0),
+                                 hn::Set(hn::RebindToSigned<D>(), static_cast<int>(kLanes)));
+    for (Int r = 0; r < rows; ++r) to[r * 9 + tap] = hn::GatherIndex(d, lanes + r, indices);
   }
 }
 
@@ -218,45 +259,48 @@ bool pack(const WinogradShape& shape, const WinogradWeights& weights, bool by_da
   using M = Matrix<m, Which::kWeights>;
   constexpr Int kPositions = M::kRowCount * M::kRowCount;
   const D d;
-  // Vectors run over the channels that lie side by side in the parameter: read ones in the forward
-  // pass, written ones by data.
-  const Int parameter_depth = by_data ? shape.out_channels : shape.in_channels;
   const Int columns = panel.end - panel.begin > kLanes ? kPanel : kLanes;
   const Int stride = (end_in - first_in + kLanes - 1) / kLanes * kLanes * columns;
-  // Vectors fill up with 0 by themselves; what no vector reaches is the last rows by data, and else
-  // the last columns.
-  const bool reached =
-      by_data ? (end_in - first_in) % kLanes == 0 : panel.end - panel.begin == columns;
-  if (!reached) std::fill(packed, packed + kPositions * stride, 0.0F);
-  const Range far = by_data ? Range{first_in, end_in} : panel;   // its first index
-  const Range near = by_data ? panel : Range{first_in, end_in};  // its last index
+  // Columns fill up with 0 by themselves.
+  if ((end_in - first_in) % kLanes != 0) std::fill(packed, packed + kPositions * stride, 0.0F);
   V largest = hn::Zero(d);
   V largest_weight = hn::Zero(d);
-  for (Int f = far.begin; f < far.end; ++f) {
-    const V factor = hn::Set(d, weights.scale != nullptr ? weights.scale[f] : 1.0F);
-    for (Int v = near.begin; v < near.end; v += kLanes) {
-      const Int count = std::min(kLanes, near.end - v);
-      V x[9];
-      for (int tap = 0; tap < 9; ++tap) {
-        const int turned = by_data ? 8 - tap : tap;
-        x[tap] = hn::Mul(factor,
-                         load_some(weights.values + (f * 9 + turned) * parameter_depth + v, count));
-        largest_weight = hn::Max(largest_weight, hn::Abs(x[tap]));
+  const auto transform = [&](const V* x, V factor, float* to) {
+    const auto read = [&](Int i, Int j, Int /*v*/) {
+      const V value = hn::Mul(factor, x[i * 3 + j]);
+      largest_weight = hn::Max(largest_weight, hn::Abs(value));
+      return value;
+    };
+    times_both<M, 1>(read, [&](Int i, Int /*v*/, const V* y) {
+      for (Int j = 0; j < M::kRowCount; ++j) {
+        largest = hn::Max(largest, hn::Abs(y[j]));
+        hn::Store(y[j], d, to + (i * M::kRowCount + j) * stride);
       }
-      V y[kPositions];
-      times_both<M>(x, y);
-      HWY_ALIGN float lanes[kLanes];
-      for (Int p = 0; p < kPositions; ++p) {
-        largest = hn::Max(largest, hn::Abs(y[p]));
-        float* const at = packed + p * stride;
+    });
+  };
+  const float* const scale = weights.scale;
+  for (Int c = panel.begin; c < panel.end; c += kLanes) {
+    const Int count = std::min(kLanes, panel.end - c);
+    float* const to = packed + (c - panel.begin);
+    for (Int r = first_in; r < end_in; r += kLanes) {
+      const Int rows = std::min(kLanes, end_in - r);
+      V x[9 * kLanes];
+      V factor = hn::Set(d, 1.0F);
+      if (!by_data) {
+        // The panel's channels lie apart in the parameter, [panel channel][tap][input channel].
+        turn_weights(shape, weights.values, c, count, r, rows, x);
+        if (scale != nullptr) factor = load_some(scale + c, count);
+      }
+      for (Int i = 0; i < rows; ++i) {
         if (by_data) {
-          hn::Store(y[p], d, at + (f - first_in) * columns + (v - panel.begin));
-        } else {
-          hn::Store(y[p], d, lanes);
-          for (Int i = 0; i < kLanes; ++i) {
-            at[(v - first_in + i) * columns + (f - panel.begin)] = lanes[i];
+          // [input channel][tap][panel channel], and the kernel is turned round.
+          for (int tap = 0; tap < 9; ++tap) {
+            const Int from = ((r + i) * 9 + 8 - tap) * shape.out_channels + c;
+            x[i * 9 + tap] = load_some(weights.values + from, count);
           }
+          if (scale != nullptr) factor = hn::Set(d, scale[r + i]);
         }
+        transform(x + i * 9, factor, to + (r + i - first_in) * columns);
       }
     }
   }

@@ -22,7 +22,43 @@ using Bf16 = std::uint16_t;
 
 enum class Which { kInput, kWeights, kOutput, kOutputGradient, kWeightsGradient };
 
-/// A matrix of F(m, 3) as constants of the program.
+/// What is applied first and second for a matrix of F(m, 3).
+constexpr WinogradFactors factors_of(int m, Which which) {
+  using winograd_detail::identity_of;
+  using winograd_detail::transposed;
+  const WinogradMatrices all = winograd_matrices(winograd_points(m));
+  switch (which) {
+    case Which::kInput:
+      return all.input_factors;
+    case Which::kOutput:
+      return all.output_factors;
+    case Which::kOutputGradient:
+      return {transposed(all.output_factors.second), transposed(all.output_factors.first)};
+    case Which::kWeights:
+      return {identity_of(3), all.weights};
+    case Which::kWeightsGradient:
+      return {identity_of(all.input.size()), all.weights_gradient};
+  }
+}
+
+/// A matrix as constants of the program.
+template <int m, Which which, FractionMatrix WinogradFactors::*member, Int rows, Int columns>
+struct Factor {
+  static constexpr Int kRowCount = rows;
+  static constexpr Int kColumns = columns;
+  static constexpr auto kElements = [] {
+    const WinogradFactors factors = factors_of(m, which);
+    std::array<std::array<float, columns>, rows> elements{};
+    for (std::size_t i = 0; i < rows; ++i) {
+      for (std::size_t j = 0; j < columns; ++j) {
+        elements[i][j] = static_cast<float>((factors.*member).at(i).at(j).value());
+      }
+    }
+    return elements;
+  }();
+};
+
+/// A matrix of F(m, 3) by its factors.
 template <int m, Which which>
 struct Matrix {
   static constexpr Int n = m + 2;
@@ -30,22 +66,9 @@ struct Matrix {
       which == Which::kOutput ? m : (which == Which::kWeightsGradient ? 3 : n);
   static constexpr Int kColumns =
       which == Which::kWeights ? 3 : (which == Which::kOutputGradient ? m : n);
-
-  static constexpr auto kElements = [] {
-    const WinogradMatrices all = winograd_matrices(winograd_points(m));
-    const FractionMatrix& matrix = which == Which::kInput            ? all.input
-                                   : which == Which::kWeights        ? all.weights
-                                   : which == Which::kOutput         ? all.output
-                                   : which == Which::kOutputGradient ? all.output_gradient
-                                                                     : all.weights_gradient;
-    std::array<std::array<float, kColumns>, kRowCount> elements{};
-    for (std::size_t i = 0; i < kRowCount; ++i) {
-      for (std::size_t j = 0; j < kColumns; ++j) {
-        elements[i][j] = static_cast<float>(matrix[i][j].value());
-      }
-    }
-    return elements;
-  }();
+  static constexpr Int kBetween = which == Which::kWeights ? 3 : n;
+  using First = Factor<m, which, &WinogradFactors::first, kBetween, kColumns>;
+  using Second = Factor<m, which, &WinogradFactors::second, kRowCount, kBetween>;
 };
 
 /// Where a tile's outputs begin.
@@ -104,22 +127,47 @@ HWY_INLINE V row_times(const V* x, Int stride, V sum) {
   }
 }
 
-/// y = M x.
-template <class M, Int I = 0>
-HWY_INLINE void times(const V* x, Int x_stride, V* y, Int y_stride) {
-  if constexpr (I < M::kRowCount) {
-    y[I * y_stride] = row_times<M, I>(x, x_stride, hn::Zero(D()));
-    times<M, I + 1>(x, x_stride, y, y_stride);
+/// y = F x.
+template <class F, Int I = 0>
+HWY_INLINE void times_factor(const V* x, Int x_stride, V* y, Int y_stride) {
+  if constexpr (I < F::kRowCount) {
+    y[I * y_stride] = row_times<F, I>(x, x_stride, hn::Zero(D()));
+    times_factor<F, I + 1>(x, x_stride, y, y_stride);
   }
 }
 
-/// M x M^T of a square x, row by row; y is not x.
+/// y = M x.
 template <class M>
-HWY_INLINE void times_both(const V* x, V* y) {
-  V half[M::kRowCount * M::kColumns];
-  for (Int j = 0; j < M::kColumns; ++j) times<M>(x + j, M::kColumns, half + j, M::kColumns);
+HWY_INLINE void times(const V* x, Int x_stride, V* y, Int y_stride) {
+  V between[M::kBetween];
+  times_factor<typename M::First>(x, x_stride, between, 1);
+  times_factor<typename M::Second>(between, 1, y, y_stride);
+}
+
+/// Vectors of a cache line, which are transformed together: lines of many pixels may not stay in
+/// the cache until the next one.
+inline constexpr Int kTogether = 16 / kLanes;
+
+/// M x M^T of kVectors square x. read(i, j, v) gives an element of one, and write(i, v, y) takes
+/// row i. Columns are read and rows written while they lie in registers: what does not fit there is
+/// stored once.
+template <class M, Int kVectors, class Read, class Write>
+HWY_INLINE void times_both(const Read& read, const Write& write) {
+  V half[kVectors][M::kRowCount * M::kColumns];
+  for (Int j = 0; j < M::kColumns; ++j) {
+    for (Int v = 0; v < kVectors; ++v) {
+      V x[M::kColumns];
+#pragma GCC unroll 8
+      for (Int i = 0; i < M::kColumns; ++i) x[i] = read(i, j, v);
+      times<M>(x, 1, half[v] + j, M::kColumns);
+    }
+  }
   for (Int i = 0; i < M::kRowCount; ++i) {
-    times<M>(half + i * M::kColumns, 1, y + i * M::kRowCount, 1);
+    for (Int v = 0; v < kVectors; ++v) {
+      V y[M::kRowCount];
+      times<M>(half[v] + i * M::kColumns, 1, y, 1);
+      write(i, v, y);
+    }
   }
 }
 
@@ -145,30 +193,51 @@ HWY_INLINE void store_some(V values, T* to, Int count) {
   for (Int i = 0; i < count; ++i) to[i] = buffer[i];
 }
 
-/// Tiles of `kSide` x `kSide` values whose first lies at (y, x) of a map, transformed by M.
+/// A vector of channels of the tile that the pointers lead to, transformed by M, or kVectors whole
+/// ones: the last one has `count` channels.
+template <class M, class T, bool kMasked, Int kVectors>
+HWY_INLINE void transform_vectors(const T* const* values, const T* const* masks, Int c, Int count,
+                                  float* to, Int tile_stride, Int positions) {
+  const D d;
+  const auto load_one = [&](const T* from) {
+    return kVectors > 1 || count >= kLanes ? load(from) : load_some(from, count);
+  };
+  const auto read = [&](Int i, Int j, Int v) {
+    const V x = load_one(values[i * M::kColumns + j] + c + v * kLanes);
+    if constexpr (!kMasked) return x;
+    const V mask = load_one(masks[i * M::kColumns + j] + c + v * kLanes);
+    return hn::IfThenZeroElse(hn::Le(mask, hn::Zero(d)), x);  // a NaN has come through
+  };
+  times_both<M, kVectors>(read, [&](Int i, Int v, const V* y) {
+#pragma GCC unroll 8
+    for (Int j = 0; j < M::kRowCount; ++j) {
+      hn::Store(y[j], d, to + v * tile_stride + (i * M::kRowCount + j) * positions);
+    }
+  });
+}
+
+/// A tile transformed by M; pixels outside of the map have the offset -1.
 template <class M, class T, bool kMasked>
 void transform_tile(const WinogradSource& source, const Int* offsets, const float* zeros,
                     Range channels, float* to, Int tile_stride, Int positions) {
   constexpr Int kCount = M::kColumns * M::kColumns;
-  const D d;
   const auto* const outside = reinterpret_cast<const T*>(zeros);
-  const auto* const values = static_cast<const T*>(source.values);
-  const auto* const activated = static_cast<const T*>(source.activated);
-  for (Int c = channels.begin; c < channels.end; c += kLanes, to += tile_stride) {
-    const Int count = channels.end - c;
-    V x[kCount];
-    for (Int i = 0; i < kCount; ++i) {
-      const T* const from = offsets[i] < 0 ? outside : values + offsets[i];
-      x[i] = load_some(from + c, count);
-      if constexpr (kMasked) {
-        const T* const mask = offsets[i] < 0 ? outside : activated + offsets[i];
-        // A NaN has come through.
-        x[i] = hn::IfThenZeroElse(hn::Le(load_some(mask + c, count), hn::Zero(d)), x[i]);
-      }
-    }
-    V y[M::kRowCount * M::kRowCount];
-    times_both<M>(x, y);
-    for (Int i = 0; i < M::kRowCount * M::kRowCount; ++i) hn::Store(y[i], d, to + i * positions);
+  const T* values[kCount];
+  const T* masks[kCount];
+  for (Int i = 0; i < kCount; ++i) {
+    const bool inside = offsets[i] >= 0;
+    values[i] = inside ? static_cast<const T*>(source.values) + offsets[i] : outside;
+    masks[i] = inside && kMasked ? static_cast<const T*>(source.activated) + offsets[i] : outside;
+  }
+  Int c = channels.begin;
+  for (; c + kTogether * kLanes <= channels.end; c += kTogether * kLanes) {
+    transform_vectors<M, T, kMasked, kTogether>(values, masks, c, kLanes, to, tile_stride,
+                                                positions);
+    to += kTogether * tile_stride;
+  }
+  for (; c < channels.end; c += kLanes, to += tile_stride) {
+    transform_vectors<M, T, kMasked, 1>(values, masks, c, channels.end - c, to, tile_stride,
+                                        positions);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <random>
 #include <stdexcept>
+#include <tuple>
 #include <vector>
 
 using namespace harness::kernels;  // NOLINT(google-build-using-namespace)
@@ -66,12 +67,42 @@ TEST_CASE("Winograd's matrices filter exactly", "[winograd]") {
       double largest = 0;
       for (const Fraction& element : row) largest = std::max(largest, std::abs(element.value()));
       CHECK(largest >= 1);
-      CHECK(largest < 2);
+      CHECK(largest < 8);
     }
   }
   // Other points, thirds among them, and a tile of one output.
   CHECK(filters(winograd_matrices({0, {1, 3}, {-2, 3}, 3})));
   CHECK(filters(winograd_matrices({0, 1})));
+}
+
+TEST_CASE("the factors of Winograd's matrices make them with fewer operations", "[winograd]") {
+  // Of one row or column: every element but one is an operation, and so is what is not 1 or -1.
+  const auto operations = [](const FractionMatrix& matrix) {
+    std::ptrdiff_t count = 0;
+    for (const auto& row : matrix) {
+      const auto is_zero = [](const Fraction& element) { return element == Fraction(0); };
+      const auto is_one = [](const Fraction& element) { return element * element == Fraction(1); };
+      count += std::ssize(row) - std::count_if(row.begin(), row.end(), is_zero);
+      count -= std::any_of(row.begin(), row.end(), is_one) ? 1 : 0;
+    }
+    return count;
+  };
+  struct Count {
+    int outputs;
+    std::ptrdiff_t input, output;
+  };
+  for (const Count& most : {Count{2, 4, 4}, Count{4, 16, 12}, Count{6, 24, 20}}) {
+    CAPTURE(most.outputs);
+    const WinogradMatrices matrices = winograd_matrices(winograd_points(most.outputs));
+    for (const auto& [factors, matrix, count] :
+         {std::tie(matrices.input_factors, matrices.input, most.input),
+          std::tie(matrices.output_factors, matrices.output, most.output)}) {
+      CHECK(winograd_detail::product_of(factors.second, factors.first) == matrix);
+      CHECK(exact_in_float(factors.first));
+      CHECK(exact_in_float(factors.second));
+      CHECK(operations(factors.first) + operations(factors.second) == count);
+    }
+  }
 }
 
 TEST_CASE("a matrix with one element altered does not filter", "[winograd]") {
