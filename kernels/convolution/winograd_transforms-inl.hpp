@@ -102,6 +102,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::CappedTag<float, 16>;
 using V = hn::Vec<D>;
 inline constexpr Int kLanes = hn::MaxLanes(D());
+inline constexpr Int kPanel = 2 * kLanes;  ///< channels that a product has as columns
 
 /// Row `I` of M times x, whose elements lie `stride` vectors apart.
 template <class M, Int I, Int K = 0, bool kBegun = false>
