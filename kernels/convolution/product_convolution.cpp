@@ -1,12 +1,14 @@
-// The forward pass of a 1x1 convolution of stride 1 as one product: of all positions with the
-// weights.
+// A 1x1 convolution as one product: forward, with stride 1, of all positions with the weights; for
+// the gradient by the weights of the output's gradient with the input, over all positions.
 #include <ATen/ATen.h>
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "kernels/convolution/kernel.hpp"
 #include "kernels/convolution/product_weights.hpp"
+#include "kernels/products/outer_products.hpp"
 #include "kernels/products/products.hpp"
 #include "kernels/runtime/stages.hpp"
 
@@ -23,6 +25,16 @@ class ProductConvolution final : public ConvolutionKernel {
       product_.activation = Activation::kClip;
       product_.high = static_cast<float>(s.ceiling);
     }
+    gradient_.lines = s.batch * s.out_height();
+    gradient_.width = s.out_width();
+    gradient_.left_columns = s.out_channels;
+    gradient_.right_columns = s.in_channels;
+    gradient_.right_row = s.stride * s.in_channels;
+    for (int64_t line = 0; line < gradient_.lines; ++line) {
+      const int64_t y = line / s.out_height() * s.in_height + line % s.out_height() * s.stride;
+      lines_.push_back(y * s.in_width * s.in_channels);
+    }
+    gradient_.right_lines = lines_.data();
   }
 
   at::Tensor forward(const at::Tensor& input, const ConvolutionWeights& weights,
@@ -43,15 +55,43 @@ class ProductConvolution final : public ConvolutionKernel {
     return output;
   }
 
+  bool applies_mask() const override { return true; }
+
+  at::Tensor backward_weights(const at::Tensor& input, const at::Tensor& grad_output,
+                              const at::Tensor& activated, const ConvolutionWeights& weights,
+                              const at::Tensor& grad_bias) override {
+    at::Tensor gradient = empty_weights();
+    OuterProducts products = gradient_;
+    const at::Tensor workspace =
+        at::empty({static_cast<int64_t>(outer_products_workspace(products))}, at::kFloat);
+    const Stage stage("convolution");
+    const KernelScope scope("product.backward_weights", [&] {
+      return convolution_facts(shape(), product_name(), "backward_weights");
+    });
+    products.left = grad_output.const_data_ptr<float>();
+    products.mask = floats_or_null(activated);
+    products.right = input.const_data_ptr<float>();
+    products.scale = floats_or_null(weights.scale);
+    products.to = gradient.data_ptr<float>();
+    if (shape().bias_gradient) products.left_sums = grad_bias.data_ptr<float>();
+    outer_products(products, workspace.data_ptr<float>());
+    return gradient;
+  }
+
   std::string implementation(ConvolutionPass /*pass*/) const override { return product_name(); }
 
  private:
-  Product product_{};  ///< all but where things lie
+  // All but where things lie.
+  Product product_{};
+  OuterProducts gradient_{};
+  std::vector<int64_t> lines_{};  ///< where the input's begin
 };
 
 bool computes(const ConvolutionShape& s, ConvolutionPass pass) {
-  return pass == ConvolutionPass::kForward && s.type == at::kFloat && s.groups == 1 &&
-         s.kernel_height == 1 && s.kernel_width == 1 && s.stride == 1 && s.padding == 0;
+  const bool product = s.type == at::kFloat && s.groups == 1 && s.kernel_height == 1 &&
+                       s.kernel_width == 1 && s.padding == 0;
+  if (pass == ConvolutionPass::kForward) return product && s.stride == 1;
+  return pass == ConvolutionPass::kWeights && product && !s.clipped();
 }
 
 std::unique_ptr<ConvolutionKernel> make(const ConvolutionShape& shape,

@@ -9,6 +9,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "kernels/block_sums-inl.hpp"
 #include "kernels/convolution/winograd_transforms-inl.hpp"
 #include "kernels/convolution/winograd_weights-inl.hpp"
 
@@ -43,56 +44,16 @@ void transform_gradient(const WinogradShape& shape, const WinogradSource& source
                                                       channels, zeros, tiles);
 }
 
-/// Sums of products in registers: c[r][v] += a[k][r] b[k][v] over `outer` times kInner k, where
-/// a[k][r] lies at a[k * kStep + r * kRowStep] within one of `outer`, which are `a_outer` apart.
-/// What is there is added at the end and not summed on: rounding errors of a long sum would grow
-/// with the square root of its length, those of parts do not.
-template <int kR, int kV, int kInner, int kStep, int kRowStep>
-HWY_INLINE void multiply_block(const float* a, Int a_outer, const float* b, Int b_step,
-                               Int b_vector, Int outer, float* c, Int c_row, bool add) {
-  const D d;
-  V sum[kR][kV];
-#pragma GCC unroll 16
-  for (int r = 0; r < kR; ++r) {
-#pragma GCC unroll 4
-    for (int v = 0; v < kV; ++v) {
-      sum[r][v] = hn::Zero(d);
-    }
-  }
-  for (Int o = 0; o < outer; ++o) {
-#pragma GCC unroll 4
-    for (int k = 0; k < kInner; ++k) {
-      V weights[kV];
-#pragma GCC unroll 4
-      for (int v = 0; v < kV; ++v) weights[v] = hn::Load(d, b + v * b_vector);
-#pragma GCC unroll 16
-      for (int r = 0; r < kR; ++r) {
-        const V value = hn::Set(d, a[k * kStep + r * kRowStep]);
-#pragma GCC unroll 4
-        for (int v = 0; v < kV; ++v) sum[r][v] = hn::MulAdd(value, weights[v], sum[r][v]);
-      }
-      b += b_step;
-    }
-    a += a_outer;
-  }
-#pragma GCC unroll 16
-  for (int r = 0; r < kR; ++r) {
-#pragma GCC unroll 4
-    for (int v = 0; v < kV; ++v) {
-      float* const to = c + r * c_row + v * kLanes;
-      hn::Store(add ? hn::Add(sum[r][v], hn::Load(d, to)) : sum[r][v], d, to);
-    }
-  }
-}
+using kernels::HWY_NAMESPACE::sum_block;
 
-/// Calls multiply_block for `rows` of 1 to kR.
+/// Calls sum_block for `rows` of 1 to kR.
 template <int kR, int kV>
 HWY_INLINE void multiply_rows(Int rows, const float* a, Int vectors, const float* b, float* c,
                               Int c_row, bool add) {
   if constexpr (kR > 0) {
     if (rows < kR) return multiply_rows<kR - 1, kV>(rows, a, vectors, b, c, c_row, add);
-    multiply_block<kR, kV, kLanes, 1, kLanes>(a, kR * kLanes, b, kV * kLanes, kLanes, vectors, c,
-                                              c_row, add);
+    sum_block<D, kR, kV, kLanes, 1, kLanes>(a, kR * kLanes, b, kV * kLanes, kLanes, vectors, c,
+                                            c_row, add);
   }
 }
 
@@ -121,8 +82,8 @@ template <int kV>
 HWY_INLINE Int multiply_weight_columns(const float* a, const float* b, Int b_vector, Int count,
                                        float* c, Int c_row, bool add) {
   for (Int r = 0; r < kLanes; r += kWeightRows) {
-    multiply_block<kWeightRows, kV, 1, kLanes, 1>(a + r, kLanes, b, kLanes, b_vector, count,
-                                                  c + r * c_row, c_row, add);
+    sum_block<D, kWeightRows, kV, 1, kLanes, 1>(a + r, kLanes, b, kLanes, b_vector, count,
+                                                c + r * c_row, c_row, add);
   }
   return kV;
 }
