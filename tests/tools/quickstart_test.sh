@@ -174,8 +174,8 @@ expect 'once' no_calls 'assets.py [^-]'
 for words in 'suite --tier quick' 'suite --tasks=other,classify' 'gate --ab-base "harness suite"'; do
   rm -rf "$project/.venv/assets"
   : >"$state/calls"
-  # shellcheck disable=SC2086  # words of a command
-  run -- $words
+  read -ra parts <<<"$words"
+  run -- "${parts[@]}"
   expect "are got for: $words" calls 'assets.py .*/.venv/assets classify'
 done
 for words in 'suite --tasks other' 'list classified' 'run --workload *'; do
