@@ -55,10 +55,8 @@ class ProductConvolution final : public ConvolutionKernel {
     return output;
   }
 
-  bool applies_mask() const override { return true; }
-
   at::Tensor backward_weights(const at::Tensor& input, const at::Tensor& grad_output,
-                              const at::Tensor& activated, const ConvolutionWeights& weights,
+                              const at::Tensor& /*activated*/, const ConvolutionWeights& weights,
                               const at::Tensor& grad_bias) override {
     at::Tensor gradient = empty_weights();
     OuterProducts products = gradient_;
@@ -69,7 +67,6 @@ class ProductConvolution final : public ConvolutionKernel {
       return convolution_facts(shape(), product_name(), "backward_weights");
     });
     products.left = grad_output.const_data_ptr<float>();
-    products.mask = floats_or_null(activated);
     products.right = input.const_data_ptr<float>();
     products.scale = floats_or_null(weights.scale);
     products.to = gradient.data_ptr<float>();
@@ -84,7 +81,7 @@ class ProductConvolution final : public ConvolutionKernel {
   // All but where things lie.
   Product product_{};
   OuterProducts gradient_{};
-  std::vector<int64_t> lines_{};  ///< where the input's begin
+  std::vector<int64_t> lines_{};  ///< where those of the input begin
 };
 
 bool computes(const ConvolutionShape& s, ConvolutionPass pass) {

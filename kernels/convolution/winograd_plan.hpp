@@ -21,9 +21,9 @@ inline Int tiles_of(const WinogradShape& s) {
   return s.batch * divide_up(s.out_height(), s.tile) * divide_up(s.out_width(), s.tile);
 }
 
-// Transformed inputs of a block are read once for each panel of outputs: they are to stay in a
-// level-2 cache of 1 MiB or more, and channels are taken in parts so that a panel's weights at one
-// position stay in the level-1 cache.
+// Transformed inputs of a block are read once for each panel of outputs: where that leaves enough
+// tiles they are to stay in a level-2 cache of 1 MiB or more, and channels are taken in parts so
+// that a panel's weights at one position stay in the level-1 cache.
 inline constexpr Int kBlockFloats = Int{1} << 18;
 inline constexpr Int kMostChannels = 256;
 /// Fewer tiles than that would have each block wait for its weights.
@@ -50,7 +50,7 @@ struct Plan {
     const Int fewest = round_up(kFewestTiles, cut.rows);
     blocks = divide_up(tiles, std::clamp<Int>(wanted, fewest, 20 * cut.rows));
     // With few blocks all threads share the transformed inputs, and each takes panels. Otherwise
-    // each takes as many blocks as the others.
+    // each is to take as many blocks as the others, and be they smaller.
     shared = blocks < 2 * threads;
     if (!shared) blocks = std::min(tiles, round_up(blocks, threads));
     block = divide_up(tiles, blocks);

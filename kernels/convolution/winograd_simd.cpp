@@ -152,6 +152,7 @@ HWY_INLINE void store_tile(const float* from, Int positions, const OutputTile& t
 template <int m, class T>
 void store_output(const WinogradShape& shape, const Products& products, Int first, Int count,
                   Range channels, const WinogradTarget& target) {
+  constexpr Int kAtOnce = std::min(kTogether, kPanel / kLanes);
   const Int height = shape.out_height();
   const Int width = shape.out_width();
   const Int depth = shape.out_channels;
@@ -162,9 +163,9 @@ void store_output(const WinogradShape& shape, const Products& products, Int firs
                           width * depth, depth};
     const float* from = products.values + t * products.row;
     Int c = channels.begin;
-    for (; c + kTogether * kLanes <= channels.end; c += kTogether * kLanes) {
-      store_tile<m, T, kTogether>(from + (c - channels.begin), products.positions, tile, c,
-                                  kTogether * kLanes, target);
+    for (; c + kAtOnce * kLanes <= channels.end; c += kAtOnce * kLanes) {
+      store_tile<m, T, kAtOnce>(from + (c - channels.begin), products.positions, tile, c,
+                                kAtOnce * kLanes, target);
     }
     for (; c < channels.end; c += kLanes) {
       store_tile<m, T, 1>(from + (c - channels.begin), products.positions, tile, c,

@@ -104,35 +104,47 @@ using V = hn::Vec<D>;
 inline constexpr Int kLanes = hn::MaxLanes(D());
 inline constexpr Int kPanel = 2 * kLanes;  ///< channels that a product has as columns
 
-/// Row `I` of M times x, whose elements lie `stride` vectors apart.
-template <class M, Int I, Int K = 0, bool kBegun = false>
-HWY_INLINE V row_times(const V* x, Int stride, V sum) {
-  if constexpr (K == M::kColumns) {
-    return sum;
-  } else {
-    constexpr float factor = M::kElements[I][K];
-    const D d;
-    if constexpr (factor == 0) {
-      return row_times<M, I, K + 1, kBegun>(x, stride, sum);
-    } else if constexpr (!kBegun) {
-      const V first = factor == 1 ? x[K * stride] : hn::Mul(hn::Set(d, factor), x[K * stride]);
-      return row_times<M, I, K + 1, true>(x, stride, first);
-    } else if constexpr (factor == 1) {
-      return row_times<M, I, K + 1, true>(x, stride, hn::Add(sum, x[K * stride]));
-    } else if constexpr (factor == -1) {
-      return row_times<M, I, K + 1, true>(x, stride, hn::Sub(sum, x[K * stride]));
-    } else {
-      return row_times<M, I, K + 1, true>(x, stride,
-                                          hn::MulAdd(hn::Set(d, factor), x[K * stride], sum));
-    }
+/// The element that a sum over row `I` of M begins with: one that multiplies nothing, if there is.
+template <class M, Int I>
+constexpr Int first_of_row() {
+  Int first = -1;
+  for (Int k = 0; k < M::kColumns; ++k) {
+    if (M::kElements[I][k] == 1) return k;
+    if (first < 0 && M::kElements[I][k] != 0) first = k;
   }
+  return first;
+}
+
+/// `sum` and row `I` of M times x, whose elements lie `stride` vectors apart, but for the first.
+template <class M, Int I, Int K = 0>
+HWY_INLINE V add_row(const V* x, Int stride, V sum) {
+  if constexpr (K < M::kColumns) {
+    constexpr float factor = K == first_of_row<M, I>() ? 0 : M::kElements[I][K];
+    if constexpr (factor == 1) {
+      sum = hn::Add(sum, x[K * stride]);
+    } else if constexpr (factor == -1) {
+      sum = hn::Sub(sum, x[K * stride]);
+    } else if constexpr (factor != 0) {
+      sum = hn::MulAdd(hn::Set(D(), factor), x[K * stride], sum);
+    }
+    return add_row<M, I, K + 1>(x, stride, sum);
+  }
+  return sum;
+}
+
+template <class M, Int I>
+HWY_INLINE V row_times(const V* x, Int stride) {
+  constexpr Int kFirst = first_of_row<M, I>();
+  constexpr float factor = M::kElements[I][kFirst];
+  const V first = x[kFirst * stride];
+  return add_row<M, I>(x, stride, factor == 1 ? first : hn::Mul(hn::Set(D(), factor), first));
 }
 
 /// y = F x.
 template <class F, Int I = 0>
 HWY_INLINE void times_factor(const V* x, Int x_stride, V* y, Int y_stride) {
   if constexpr (I < F::kRowCount) {
-    y[I * y_stride] = row_times<F, I>(x, x_stride, hn::Zero(D()));
+    y[I * y_stride] = row_times<F, I>(x, x_stride);
     times_factor<F, I + 1>(x, x_stride, y, y_stride);
   }
 }

@@ -52,8 +52,8 @@ void turn_weights(const WinogradShape& shape, const float* weights, Int column, 
   HWY_ALIGN float lanes[kLanes * kLanes];
   for (Int tap = 0; tap < 9; ++tap) {
     for (Int i = 0; i < kLanes; ++i) {
-      const float* const from = weights + ((column + i) * 9 + tap) * shape.in_channels + row;
-      hn::Store(i < count ? load_some(from, rows) : hn::Zero(d), d, lanes + i * kLanes);
+      const Int from = ((column + i) * 9 + tap) * shape.in_channels + row;
+      hn::Store(i < count ? load_some(weights + from, rows) : hn::Zero(d), d, lanes + i * kLanes);
     }
     const auto indices = hn::Mul(hn::Iota(hn::RebindToSigned<D>(), 0),
                                  hn::Set(hn::RebindToSigned<D>(), static_cast<int>(kLanes)));
@@ -71,17 +71,18 @@ bool pack(const WinogradShape& shape, const WinogradWeights& weights, bool by_da
   const Int stride = (end_in - first_in + kLanes - 1) / kLanes * kLanes * columns;
   // Columns fill up with 0 by themselves.
   if ((end_in - first_in) % kLanes != 0) std::fill(packed, packed + kPositions * stride, 0.0F);
-  V largest = hn::Zero(d);
-  V largest_weight = hn::Zero(d);
+  // 0, and NaN from the first value on that is not finite.
+  V spoilt = hn::Zero(d);
+  V spoilt_weight = hn::Zero(d);
   const auto transform = [&](const V* x, V factor, float* to) {
     const auto read = [&](Int i, Int j, Int /*v*/) {
       const V value = hn::Mul(factor, x[i * 3 + j]);
-      largest_weight = hn::Max(largest_weight, hn::Abs(value));
+      spoilt_weight = hn::MulAdd(value, hn::Zero(d), spoilt_weight);
       return value;
     };
     times_both<M, 1>(read, [&](Int i, Int /*v*/, const V* y) {
       for (Int j = 0; j < M::kRowCount; ++j) {
-        largest = hn::Max(largest, hn::Abs(y[j]));
+        spoilt = hn::MulAdd(y[j], hn::Zero(d), spoilt);
         hn::Store(y[j], d, to + (i * M::kRowCount + j) * stride);
       }
     });
@@ -114,10 +115,10 @@ bool pack(const WinogradShape& shape, const WinogradWeights& weights, bool by_da
   }
   HWY_ALIGN float weight[kLanes];
   HWY_ALIGN float transformed[kLanes];
-  hn::Store(largest_weight, d, weight);
-  hn::Store(largest, d, transformed);
+  hn::Store(spoilt_weight, d, weight);
+  hn::Store(spoilt, d, transformed);
   for (Int i = 0; i < kLanes; ++i) {
-    if (std::isfinite(weight[i]) && !std::isfinite(transformed[i])) return false;
+    if (!std::isnan(weight[i]) && std::isnan(transformed[i])) return false;
   }
   return true;
 }

@@ -1,7 +1,5 @@
 #include "kernels/products/outer_products.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <vector>
 

@@ -8,12 +8,11 @@
 namespace harness::kernels {
 
 /// to[i][j] = scale[i] * sum over rows r of left[r][i] right[r][j]. Rows lie in lines, as pixels of
-/// a map do, of which a convolution with a stride skips some on the right.
+/// a map do, of which a convolution with a stride skips some on the right. No extent is 0.
 struct OuterProducts {
-  std::int64_t lines = 0, width = 0;  ///< `width` rows a line
-  std::int64_t left_columns = 0, right_columns = 0;
+  std::int64_t lines = 1, width = 1;  ///< `width` rows a line
+  std::int64_t left_columns = 1, right_columns = 1;
   const float* left = nullptr;  ///< rows one behind the other
-  const float* mask = nullptr;  ///< like `left`: where it is at most 0, 0 stands there; null: none
   const float* right = nullptr;
   const std::int64_t* right_lines = nullptr;  ///< floats from `right` to each line
   std::int64_t right_row = 0;                 ///< floats from one row of a line to the next

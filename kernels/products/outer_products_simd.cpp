@@ -51,16 +51,9 @@ void pack_left(const OuterProducts& p, Range rows, const PackedRows& to) {
   const D d;
   for (Int r = rows.begin; r < rows.end; ++r) {
     const float* const from = p.left + r * p.left_columns;
-    const float* const mask = p.mask == nullptr ? nullptr : p.mask + r * p.left_columns;
     float* at = to.values + (r - to.first) * kLanes;
     for (Int c = 0; c < p.left_columns; c += kLanes, at += to.vector) {
-      V value = load_some(from + c, p.left_columns - c);
-      if (mask != nullptr) {
-        // A NaN has come through.
-        const V active = load_some(mask + c, p.left_columns - c);
-        value = hn::IfThenZeroElse(hn::Le(active, hn::Zero(d)), value);
-      }
-      hn::Store(value, d, at);
+      hn::Store(load_some(from + c, p.left_columns - c), d, at);
     }
   }
 }

@@ -110,7 +110,7 @@ TEST_CASE("a primitive that is replayed is the one that was recorded", "[replay]
   }
 }
 
-TEST_CASE("a grouped convolution of ours is replayed by our kernel, else by oneDNN's", "[replay]") {
+TEST_CASE("a convolution of ours is replayed by our kernel, else by oneDNN's", "[replay]") {
   const auto replayer = harness::workloads::make_replayer(2, kSizes);
   for (const char* direction : {"forward_training", "backward_data", "backward_weights"}) {
     CAPTURE(direction);
@@ -127,6 +127,13 @@ TEST_CASE("a grouped convolution of ours is replayed by our kernel, else by oneD
   CHECK(by_library->implementation().find("grouped") == std::string::npos);
   by_library->chill();
   CHECK_NOTHROW(by_library->run());
+  Primitive pointwise =
+      made("convolution", "backward_weights", {{"src", "f32", "", false}}, kPointwise, "");
+  pointwise.implementation = harness::kernels::product_name();
+  const auto outer = replayer->prepare(pointwise, "harness");
+  CHECK(outer->implementation() == harness::kernels::product_name());
+  outer->chill();
+  CHECK_NOTHROW(outer->run());
 }
 
 TEST_CASE("a product of ours is replayed by our kernel, else by oneDNN's", "[replay]") {

@@ -76,7 +76,8 @@ TEST_CASE("Winograd's matrices filter exactly", "[winograd]") {
 }
 
 TEST_CASE("the factors of Winograd's matrices make them with fewer operations", "[winograd]") {
-  // Of one row or column: every element but one is an operation, and so is what is not 1 or -1.
+  // Of one row or column of a tile: an addition, with or without a factor, for each element behind
+  // the first of a row, and a multiplication where none of a row is 1 or -1.
   const auto operations = [](const FractionMatrix& matrix) {
     std::ptrdiff_t count = 0;
     for (const auto& row : matrix) {
@@ -101,6 +102,7 @@ TEST_CASE("the factors of Winograd's matrices make them with fewer operations", 
       CHECK(exact_in_float(factors.first));
       CHECK(exact_in_float(factors.second));
       CHECK(operations(factors.first) + operations(factors.second) == count);
+      CHECK(count <= operations(matrix));
     }
   }
 }

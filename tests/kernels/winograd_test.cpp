@@ -335,11 +335,16 @@ TEST_CASE("Winograd: weights whose transforms leave float's range are told", "[w
     Operands operands(Problem{{1, 16, 16, 8, 8, 1, tile}});
     std::fill(operands.scale.data(), operands.scale.data() + 16, 1.0F);
     CHECK(operands.forward());
-    // Signs that alternate from pixel to pixel, which is where the point -1/2 looks.
-    for (std::size_t i = 0; i < operands.weights.size(); ++i) {
-      operands.weights[i] = i / 16 % 9 % 2 == 0 ? 3e38F : -3e38F;
+    // Signs that alternate from pixel to pixel, which is where the points -1 and -1/2 look; and
+    // without the last column infinity meets infinity.
+    for (const std::size_t columns : {3, 2}) {
+      for (std::size_t i = 0; i < operands.weights.size(); ++i) {
+        const std::size_t tap = i / 16 % 9;
+        const float value = tap % 3 < columns ? 3e38F : 0;
+        operands.weights[i] = tap % 2 == 0 ? value : -value;
+      }
+      CHECK_FALSE(operands.forward());
     }
-    CHECK_FALSE(operands.forward());
     // Those that were not finite before are no fault of the transform.
     std::fill(operands.weights.data(), operands.weights.data() + operands.weights.size(), kNan);
     CHECK(operands.forward());
