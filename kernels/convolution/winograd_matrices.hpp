@@ -150,13 +150,16 @@ using Pairs = std::vector<std::pair<std::size_t, std::size_t>>;
 constexpr Pairs pairs_of(const std::vector<Fraction>& points) {
   if (!(points[0] == Fraction(0)) || points.size() % 2 == 0) return {};
   Pairs pairs;
-  std::vector<char> taken(points.size());
+  const auto taken = [&pairs](std::size_t point) {
+    return std::any_of(pairs.begin(), pairs.end(), [point](const auto& pair) {
+      return pair.first == point || pair.second == point;
+    });
+  };
   for (const bool negatives : {true, false}) {
     for (std::size_t i = 1; i < points.size(); ++i) {
       for (std::size_t j = i + 1; j < points.size(); ++j) {
-        if (taken[i] + taken[j] > 0) continue;
+        if (taken(i) || taken(j)) continue;
         if (negatives && !(points[i] + points[j] == Fraction(0))) continue;
-        taken[i] = taken[j] = 1;
         pairs.emplace_back(i, j);
       }
     }
