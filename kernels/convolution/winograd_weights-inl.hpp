@@ -46,8 +46,8 @@ void store_weights(const WinogradShape& shape, const Products& products, Range c
 
 /// The nine weights of `count` panel channels from `column` on for each of the input channels from
 /// `row` on, a vector of panel channels a weight: to[row][tap].
-void turn_weights(const WinogradShape& shape, const float* weights, Int column, Int count, Int row,
-                  Int rows, V* to) {
+HWY_INLINE void turn_weights(const WinogradShape& shape, const float* weights, Int column,
+                             Int count, Int row, Int rows, V* to) {
   const D d;
   HWY_ALIGN float lanes[kLanes * kLanes];
   for (Int tap = 0; tap < 9; ++tap) {
