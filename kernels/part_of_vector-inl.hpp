@@ -49,6 +49,25 @@ HWY_INLINE void store_part(hwy::HWY_NAMESPACE::Vec<D> value, D d, float* to, std
   }
 }
 
+/// A whole vector where `count` floats fill one, else the part that is there.
+template <class D>
+HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> load_at_most(D d, const float* from, std::int64_t count) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  constexpr auto kLanes = static_cast<std::int64_t>(hn::MaxLanes(D()));
+  return count >= kLanes ? hn::LoadU(d, from) : load_part(d, from, count);
+}
+
+template <class D>
+HWY_INLINE void store_at_most(hwy::HWY_NAMESPACE::Vec<D> value, D d, float* to,
+                              std::int64_t count) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  if (count >= static_cast<std::int64_t>(hn::MaxLanes(D()))) {
+    hn::StoreU(value, d, to);
+  } else {
+    store_part(value, d, to, count);
+  }
+}
+
 }  // namespace harness::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -33,19 +33,9 @@ constexpr Int kPanel = 3;
 constexpr Int kPanelBytes = Int{24} << 10;
 constexpr Int kMostRows = kPanelBytes / (kPanel * kLanes * Int{sizeof(float)});
 
-HWY_INLINE V load_some(const float* from, Int count) {
-  const D d;
-  return count >= kLanes ? hn::LoadU(d, from) : kernels::HWY_NAMESPACE::load_part(d, from, count);
-}
-
-HWY_INLINE void store_some(V value, float* to, Int count) {
-  const D d;
-  if (count >= kLanes) {
-    hn::StoreU(value, d, to);
-  } else {
-    kernels::HWY_NAMESPACE::store_part(value, d, to, count);
-  }
-}
+using kernels::HWY_NAMESPACE::load_at_most;
+using kernels::HWY_NAMESPACE::store_at_most;
+using kernels::HWY_NAMESPACE::sum_block;
 
 void pack_left(const OuterProducts& p, Range rows, const PackedRows& to) {
   const D d;
@@ -53,7 +43,7 @@ void pack_left(const OuterProducts& p, Range rows, const PackedRows& to) {
     const float* const from = p.left + r * p.left_columns;
     float* at = to.values + (r - to.first) * kLanes;
     for (Int c = 0; c < p.left_columns; c += kLanes, at += to.vector) {
-      hn::Store(load_some(from + c, p.left_columns - c), d, at);
+      hn::Store(load_at_most(d, from + c, p.left_columns - c), d, at);
     }
   }
 }
@@ -64,7 +54,7 @@ void pack_right(const OuterProducts& p, Range rows, const PackedRows& to) {
     const float* const from = p.right + p.right_lines[r / p.width] + r % p.width * p.right_row;
     float* at = to.values + (r - to.first) * kLanes;
     for (Int c = 0; c < p.right_columns; c += kLanes, at += to.vector) {
-      hn::Store(load_some(from + c, p.right_columns - c), d, at);
+      hn::Store(load_at_most(d, from + c, p.right_columns - c), d, at);
     }
   }
 }
@@ -78,8 +68,8 @@ void multiply_vectors(const OuterProducts& p, const PackedRows& left, Int vector
   const float* const a = left.values + vector * left.vector;
   const float* const b = right.values + first * right.vector;
   for (Int r = 0; r < kLanes; r += kRows) {
-    kernels::HWY_NAMESPACE::sum_block<D, kRows, kV, 1, kLanes, 1>(
-        a + r, kLanes, b, kLanes, right.vector, left.count, sums + r * kSumsRow, kSumsRow, false);
+    sum_block<D, kRows, kV, 1, kLanes, 1>(a + r, kLanes, b, kLanes, right.vector, left.count,
+                                          sums + r * kSumsRow, kSumsRow, false);
   }
   const Int rows = std::min(kLanes, p.left_columns - vector * kLanes);
   for (Int r = 0; r < rows; ++r) {
@@ -90,9 +80,9 @@ void multiply_vectors(const OuterProducts& p, const PackedRows& left, Int vector
       const Int column = (first + v) * kLanes;
       float* const to = p.to + row * p.right_columns + column;
       V value = hn::Load(d, sums + r * kSumsRow + v * kLanes);
-      if (part.add) value = hn::Add(value, load_some(to, p.right_columns - column));
+      if (part.add) value = hn::Add(value, load_at_most(d, to, p.right_columns - column));
       if (scaled) value = hn::Mul(value, scale);
-      store_some(value, to, p.right_columns - column);
+      store_at_most(value, d, to, p.right_columns - column);
     }
   }
 }

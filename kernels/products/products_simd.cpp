@@ -65,8 +65,7 @@ struct Nothing {
 };
 
 HWY_INLINE V load_some(const float* from, Int count) {
-  const D d;
-  return count >= kLanes ? hn::LoadU(d, from) : kernels::HWY_NAMESPACE::load_part(d, from, count);
+  return kernels::HWY_NAMESPACE::load_at_most(D(), from, count);
 }
 
 HWY_INLINE V load_some(const Bf16* from, Int count) {
@@ -88,12 +87,7 @@ HWY_INLINE void store_some(V value, Bf16* to, Int count) {
 }
 
 HWY_INLINE void store_some(V value, float* to, Int count) {
-  const D d;
-  if (count >= kLanes) {
-    hn::StoreU(value, d, to);
-  } else {
-    kernels::HWY_NAMESPACE::store_part(value, d, to, count);
-  }
+  kernels::HWY_NAMESPACE::store_at_most(value, D(), to, count);
 }
 
 /// What stands behind a product, of one block of sums.

@@ -335,6 +335,9 @@ TEST_CASE("Winograd: weights whose transforms leave float's range are told", "[w
     Operands operands(Problem{{1, 16, 16, 8, 8, 1, tile}});
     std::fill(operands.scale.data(), operands.scale.data() + 16, 1.0F);
     CHECK(operands.forward());
+    // All alike, the points 1 and 1/2 add them up; tiles of 4x4 divide by more than there is.
+    std::fill(operands.weights.data(), operands.weights.data() + operands.weights.size(), 3e38F);
+    CHECK(operands.forward() == (tile == 4));
     // Signs that alternate from pixel to pixel, which is where the points -1 and -1/2 look; and
     // without the last column infinity meets infinity.
     for (const std::size_t columns : {3, 2}) {
