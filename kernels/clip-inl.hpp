@@ -11,16 +11,16 @@
 HWY_BEFORE_NAMESPACE();
 namespace harness::kernels::HWY_NAMESPACE {
 
-/// A NaN stays one. Of two operands with one, x86's Min and Max give the second and NEON's the NaN;
-/// without vectors they give the other.
+/// A NaN stays one. Of two operands with one, x86's Min and Max give the second; Highway's on NEON
+/// and without vectors give the number.
 template <class V>
 HWY_INLINE V clip(V x, V low, V high) {
   namespace hn = hwy::HWY_NAMESPACE;
-#if HWY_TARGET == HWY_SCALAR
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
+  return hn::Min(high, hn::Max(low, x));
+#else
   const V cut = hn::IfThenElse(hn::Lt(x, low), low, x);
   return hn::IfThenElse(hn::Gt(cut, high), high, cut);
-#else
-  return hn::Min(high, hn::Max(low, x));
 #endif
 }
 
