@@ -49,6 +49,7 @@ class Cluster {
     try {
       for (const std::size_t i : balanced_order(record_.cluster, commands_.size())) start_side(i);
       shape_turns();
+      wake_all();
       const auto rounds_start = Steady::now();
       for (std::int64_t round = 1; round <= plan_.rounds && go_on_; ++round) run_round(round);
       record_.rounds_seconds = seconds_since(rounds_start);
@@ -122,6 +123,15 @@ class Cluster {
     std::int64_t most = 0;
     for (const auto& own : laps) most = std::max(most, steps_to_settle(own));
     return most;
+  }
+
+  /// All have waited for others to start, which whoever steps first pays for: its first turn of
+  /// 80 ms took 14 % longer in the median of 43 clusters, and no later one did.
+  void wake_all() {
+    if (commands_.size() < 2 || record_.steps_per_turn == 1) return;
+    for (const std::size_t i : order_of(1)) {
+      if (go_on_) untimed_lap(i, record_.steps_per_turn);
+    }
   }
 
   /// In orders of one step, as a turn has them.

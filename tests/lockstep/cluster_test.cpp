@@ -181,6 +181,27 @@ TEST_CASE("a side may ask for more steps to settle than measuring shows", "[lock
             .ends_with("{\"count\":3,\"do\":\"step\"}\n{\"count\":8,\"do\":\"step\"}\n"));
 }
 
+TEST_CASE("sides with short steps step once, untimed, before the first round", "[lockstep]") {
+  Sides sides;
+  const auto orders_of = [&](std::int64_t steps_per_turn) {
+    const std::string log = (sides.folder() / "orders").string();
+    std::filesystem::remove(log);
+    // Whoever is asked tells its name, and how many steps were ordered.
+    const auto telling = [&](const std::string& name) {
+      return side_that("n=${line#*:}; echo " + name + "${n%%,*} >>" + log + "; " +
+                       answer_told("0.001"));
+    };
+    const ClusterRecord record =
+        run_cluster(sides.of({telling("a"), telling("b")}),
+                    {.rounds = 1, .steps_per_turn = steps_per_turn, .settle = 0}, 1);
+    CHECK(record.failure.empty());
+    for (const SideTurns& side : record.sides) CHECK(side.turns.size() == 1);
+    return read_file(log, 10000);
+  };
+  CHECK(orders_of(1) == "a1\nb1\n");
+  CHECK(orders_of(2) == "a1\na1\nb1\nb1\na2\nb2\n");
+}
+
 TEST_CASE("a loss that is not finite in an untimed step is seen", "[lockstep]") {
   Sides sides;
   const std::string diverging =
