@@ -2,6 +2,7 @@
 #include "harness/lockstep/cluster.hpp"
 
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -181,7 +182,8 @@ TEST_CASE("a side may ask for more steps to settle than measuring shows", "[lock
             .ends_with("{\"count\":3,\"do\":\"step\"}\n{\"count\":8,\"do\":\"step\"}\n"));
 }
 
-TEST_CASE("sides with short steps step once, untimed, before the first round", "[lockstep]") {
+TEST_CASE("sides with several steps a turn take as many untimed before the first round",
+          "[lockstep]") {
   Sides sides;
   const auto orders_of = [&](std::int64_t steps_per_turn) {
     const std::string log = (sides.folder() / "orders").string();
