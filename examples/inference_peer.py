@@ -197,7 +197,7 @@ def main():
     for _ in range(tier["warmup_steps"]):
         peer.step()
     say(lockstep=1, name=f"{peer.answer.name}, {options.precision}, {options.threads} threads", unit="step",
-        setup=settings)
+        slices=True, setup=settings)
     follow_orders(peer, say)
     return None
 

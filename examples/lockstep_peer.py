@@ -36,7 +36,7 @@ def main():
     for _ in range(options.warmup):
         step()
     stack = "torch.compile" if options.compile else "eager PyTorch"
-    say(lockstep=1, name=f"{stack}, {options.precision}, {options.threads} threads", unit="step")
+    say(lockstep=1, name=f"{stack}, {options.precision}, {options.threads} threads", unit="step", slices=True)
     for line in sys.stdin:
         order = json.loads(line)
         if order["do"] == "finish":

@@ -41,6 +41,10 @@ Options bench_options() {
       .add_integer("clusters", "with --lockstep: so often all sides start anew (6)", 1, kMostRounds)
       .add_integer("steps", "with --lockstep: steps in a turn (one, or more where they are short)",
                    1, kMostStepsOfOrder)
+      .add_number("slice",
+                  "with --lockstep: sides take turns within a step, each for about so long "
+                  "(50); 0: whole steps",
+                  "MS", 0, 10'000)
       .add_integer("warmup", "untimed runs of each command before the first (0)", 0, kMostRounds)
       .add("prepare", "a command before each start, untimed", "CMD")
       .add("ignore-failure", "time commands that end with another exit code than 0, too")
@@ -86,8 +90,9 @@ BenchPlan plan_of(const Options& options) {
   BenchPlan plan;
   plan.sides = sides_of(options);
   plan.lockstep = options.flag("lockstep");
-  const std::vector<const char*> foreign =
-      plan.lockstep ? std::vector{"warmup", "ignore-failure"} : std::vector{"clusters", "steps"};
+  const std::vector<const char*> foreign = plan.lockstep
+                                               ? std::vector{"warmup", "ignore-failure"}
+                                               : std::vector{"clusters", "steps", "slice"};
   for (const char* name : foreign) {
     const bool given =
         std::string(name) == "ignore-failure" ? options.flag(name) : options.text(name).has_value();
@@ -98,6 +103,7 @@ BenchPlan plan_of(const Options& options) {
   if (const auto rounds = options.integer("rounds")) plan.rounds = plan.cluster.rounds = *rounds;
   plan.clusters = options.integer("clusters").value_or(plan.clusters);
   plan.cluster.steps_per_turn = options.integer("steps");
+  if (const auto slice = options.number("slice")) plan.cluster.slice_seconds = *slice / 1000;
   plan.warmup = options.integer("warmup").value_or(0);
   plan.any_exit_code = options.flag("ignore-failure");
   plan.prepare = options.text("prepare").value_or("");

@@ -18,6 +18,7 @@
 #include "harness/gate/plan_file.hpp"
 #include "harness/gate/verdict_file.hpp"
 #include "harness/lockstep/cluster.hpp"
+#include "harness/lockstep/doubts.hpp"
 
 namespace harness {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "harness/base/same_bits.hpp"
 #include "harness/gate/cluster.hpp"
+#include "harness/lockstep/doubts.hpp"
 #include "harness/stats/stats.hpp"
 
 namespace harness {

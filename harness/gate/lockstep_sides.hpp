@@ -13,7 +13,7 @@
 #include "harness/gate/failures.hpp"
 #include "harness/gate/lockstep_columns.hpp"
 #include "harness/gate/report.hpp"
-#include "harness/lockstep/cluster.hpp"
+#include "harness/lockstep/doubts.hpp"
 
 namespace harness {
 

@@ -15,6 +15,7 @@
 #include "harness/base/steady.hpp"
 #include "harness/base/text.hpp"
 #include "harness/lockstep/cluster_json.hpp"
+#include "harness/lockstep/doubts.hpp"
 #include "harness/lockstep/order.hpp"
 #include "harness/lockstep/shell_command.hpp"
 #include "harness/stats/stats.hpp"

@@ -4,19 +4,17 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <limits>
 #include <memory>
-#include <numeric>
+#include <random>
 #include <thread>
 #include <utility>
 
 #include "harness/base/steady.hpp"
-#include "harness/base/text.hpp"
 #include "harness/lockstep/order.hpp"
 #include "harness/lockstep/settling.hpp"
 #include "harness/lockstep/shell_command.hpp"
-#include "harness/stats/stats.hpp"
+#include "harness/system/memory_limit.hpp"
 
 namespace harness {
 namespace {
@@ -24,14 +22,6 @@ namespace {
 // Threads of OpenMP spin for some milliseconds behind a parallel region before they sleep; the next
 // side must not share its processors with them.
 constexpr std::chrono::milliseconds kRest{20};
-constexpr double kMostClockShare = 0.02;
-constexpr double kMostClockSeconds = 1e-3;
-constexpr double kMostIdleShare = 0.05;
-constexpr double kLeastIdleSeconds = 0.2;  // the kernel counts in ticks of 10 ms
-
-double sum_of(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0);
-}
 
 class Cluster {
  public:
@@ -50,6 +40,7 @@ class Cluster {
       for (const std::size_t i : balanced_order(record_.cluster, commands_.size())) start_side(i);
       shape_turns();
       wake_all();
+      if (can_be_sliced()) record_.slice_seconds = plan_.slice_seconds;
       const auto rounds_start = Steady::now();
       for (std::int64_t round = 1; round <= plan_.rounds && go_on_; ++round) run_round(round);
       record_.rounds_seconds = seconds_since(rounds_start);
@@ -146,7 +137,20 @@ class Cluster {
     return seconds;
   }
 
+  /// A step that is cut up leaves its memory where it is while the others step.
+  bool can_be_sliced() const {
+    if (commands_.size() < 2 || record_.steps_per_turn > 1 || record_.settle > 0) return false;
+    double bytes = 0;
+    for (std::size_t i = 0; i < commands_.size(); ++i) {
+      const SideHello& hello = record_.sides[i].hello;
+      if (!hello.slices || hello.settle > 0) return false;
+      bytes += processes_[i]->memory_to_come();
+    }
+    return bytes < memory_left().value_or(0);
+  }
+
   void run_round(std::int64_t round) {
+    if (record_.slice_seconds > 0) return run_sliced_round(round);
     std::int64_t place = 0;
     for (const std::size_t i : order_of(round)) {
       take_turn(i, round, ++place);
@@ -163,11 +167,54 @@ class Cluster {
                  settling_steps(record_.settle, record_.steps_per_turn, record_.cluster, round));
     if (settle > 0) untimed(i, settle, {round, place, {}});
     if (!go_on_) return;
-    side.turns.push_back({round, place, processes_[i]->step(record_.steps_per_turn)});
+    keep(i, {round, place, processes_[i]->step(record_.steps_per_turn)});
+  }
+
+  void keep(std::size_t i, LockstepTurn turn) {
+    SideTurns& side = record_.sides[i];
+    side.turns.push_back(std::move(turn));
     std::this_thread::sleep_for(kRest);
     falls_asleep(i);
     if (turn_done_) turn_done_(i, side.turns.back());
     go_on_ = !side.turns.back().timed.answer.diverged();
+  }
+
+  /// All sides step at the same time: while one works the others are stopped, each for as long as
+  /// the others, in orders that follow each other as those of rounds do.
+  void run_sliced_round(std::int64_t round) {
+    std::seed_seq seed{record_.cluster, round};
+    std::mt19937 random(seed);
+    // Of many lengths, so that no pulse of the machine keeps step with them.
+    std::uniform_real_distribution<double> share(0.75, 1.25);
+    const std::vector<std::size_t> first = order_of(round);
+    std::vector<std::size_t> at_work = first;
+    for (std::int64_t pass = 0; !at_work.empty(); ++pass) {
+      const double seconds = share(random) * plan_.slice_seconds;
+      for (const std::size_t i : order_of(round + pass)) {
+        const auto own = std::find(at_work.begin(), at_work.end(), i);
+        if (own == at_work.end()) continue;
+        std::optional<TimedAnswer> timed = take_slice(i, pass == 0, seconds, at_work.size() == 1);
+        if (!timed) continue;
+        at_work.erase(own);
+        const auto place = std::find(first.begin(), first.end(), i) - first.begin() + 1;
+        keep(i, {round, place, std::move(*timed)});
+        if (!go_on_) return;
+      }
+    }
+  }
+
+  /// Its answer, if that comes within so many seconds, or when it comes.
+  std::optional<TimedAnswer> take_slice(std::size_t i, bool first, double seconds, bool last) {
+    current_ = i;
+    ResidentSide& side = *processes_[i];
+    if (first) {
+      wakes_up(i);
+      side.begin(1);
+    } else {
+      side.resume();
+    }
+    auto timed = side.answer_within(last ? std::numeric_limits<double>::infinity() : seconds);
+    return timed ? std::move(timed) : side.pause();
   }
 
   /// Seconds of steps that are kept nowhere. Where a loss is not finite they are kept as a turn at
@@ -217,60 +264,6 @@ class Cluster {
 ClusterRecord run_cluster(const std::vector<SideCommand>& sides, const LockstepPlan& plan,
                           std::int64_t cluster, const TurnDone& turn_done) {
   return Cluster(sides, plan, cluster, turn_done).run();
-}
-
-double untold_seconds(const TimedAnswer& timed) {
-  const double untold = timed.parent_seconds - sum_of(timed.answer.seconds);
-  return untold > 0 ? std::max(0.0, untold - timed.waited_seconds) : untold;
-}
-
-std::string clock_trouble(const SideTurns& side) {
-  std::vector<double> theirs;
-  std::vector<double> ours;
-  for (const LockstepTurn& turn : side.turns) {
-    theirs.push_back(sum_of(turn.timed.answer.seconds));
-    ours.push_back(theirs.back() + untold_seconds(turn.timed));
-  }
-  if (theirs.empty()) return {};
-  const double told = median(theirs);
-  const double seen = median(ours);
-  const double apart = std::abs(seen - told);
-  if (apart <= kMostClockSeconds || apart <= kMostClockShare * seen) return {};
-  return fmt::format("says that a turn takes {}, which takes {} by our clock",
-                     format_quantity(told, "s"), format_quantity(seen, "s"));
-}
-
-std::string sleep_trouble(const SideTurns& side) {
-  if (side.idle_cpu_seconds < kLeastIdleSeconds ||
-      side.idle_cpu_seconds < kMostIdleShare * side.idle_seconds) {
-    return {};
-  }
-  return fmt::format("took {} of processor time in the {} of the others' turns",
-                     format_quantity(side.idle_cpu_seconds, "s"),
-                     format_quantity(side.idle_seconds, "s"));
-}
-
-void Waiting::add(const SideTurns& side) {
-  for (const LockstepTurn& turn : side.turns) {
-    waited_seconds += turn.timed.waited_seconds;
-    turn_seconds += turn.timed.parent_seconds;
-  }
-}
-
-std::string Waiting::trouble() const {
-  constexpr double kNoticed = 0.05;
-  if (waited_seconds <= kNoticed * turn_seconds) return {};
-  return fmt::format(
-      "the sides waited for a processor in {:.0f} % of their turns' time: other processes work "
-      "here, "
-      "or a side has more threads than processors",
-      100 * waited_seconds / turn_seconds);
-}
-
-std::string bad_end(const SideTurns& side) {
-  constexpr int kInvalidResult = 3;
-  if (side.exit_code == 0 || side.exit_code == kInvalidResult) return {};
-  return fmt::format("ended with exit code {}", side.exit_code);
 }
 
 }  // namespace harness

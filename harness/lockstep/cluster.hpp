@@ -20,8 +20,9 @@ struct LockstepPlan {
   // the sides (lockstep/settling.hpp).
   std::optional<std::int64_t> steps_per_turn = 1;
   std::optional<std::int64_t> settle = 0;  ///< untimed, before; who asks for more has them
-  bool evaluate = false;                   ///< each side, behind the last round
-  std::string unit{};                      ///< that each side must count in; empty: any
+  double slice_seconds = 0.05;  ///< of steps that may be cut up (docs/lockstep.md); 0: none is
+  bool evaluate = false;        ///< each side, behind the last round
+  std::string unit{};           ///< that each side must count in; empty: any
   SidePatience patience{};
 };
 
@@ -48,6 +49,7 @@ struct ClusterRecord {
   double rounds_seconds = 0;        ///< of these, all rounds with what lies between turns
   std::int64_t steps_per_turn = 1;  ///< of the plan, or as measured
   std::int64_t settle = 0;          ///< likewise
+  double slice_seconds = 0;         ///< 0: every step was taken at one go
   std::vector<SideTurns> sides{};
   std::string failed{};   ///< the name of the side that failed; empty: none did
   std::string failure{};  ///< why
@@ -62,31 +64,5 @@ using TurnDone = std::function<void(std::size_t side, const LockstepTurn& turn)>
 /// cluster and is thrown on.
 ClusterRecord run_cluster(const std::vector<SideCommand>& sides, const LockstepPlan& plan,
                           std::int64_t cluster, const TurnDone& turn_done = {});
-
-/// How much longer a turn took by our clock than the side says, less what anybody waited for a
-/// processor: on a busy machine the way of an order and its answer takes long, and that is neither
-/// side's doing. Below 0: it says more than it took.
-double untold_seconds(const TimedAnswer& timed);
-
-/// What makes a side's times doubtful in this cluster, empty for nothing: its clock and ours differ
-/// in the median of its turns by more than 2 % and 1 ms.
-std::string clock_trouble(const SideTurns& side);
-/// The same for a side that did not sleep while others had their turns: by more than 5 % of a
-/// processor.
-std::string sleep_trouble(const SideTurns& side);
-
-/// What sides waited for a processor in their turns.
-struct Waiting {
-  double waited_seconds = 0;
-  double turn_seconds = 0;
-
-  void add(const SideTurns& side);
-  /// A sentence for a note; empty for less than 5 %.
-  std::string trouble() const;
-};
-
-/// Why a side's end is no good one, empty for nothing: it ends with 0, or with 3 where its result
-/// is invalid and says why.
-std::string bad_end(const SideTurns& side);
 
 }  // namespace harness

@@ -29,6 +29,11 @@ double seconds_from(const json& object, const char* key) {
   return seconds;
 }
 
+/// 0 where there are none: not all files have them.
+double seconds_if_any(const json& object, const char* key) {
+  return object.contains(key) ? seconds_from(object, key) : 0;
+}
+
 /// Files of before turns were measured have none.
 std::int64_t count_in(const json& object, const char* key, std::int64_t missing, std::int64_t least,
                       std::int64_t most) {
@@ -43,10 +48,12 @@ std::int64_t count_in(const json& object, const char* key, std::int64_t missing,
 LockstepTurn turn_from(json object) {
   LockstepTurn turn{object.at("round"), object.at("place"), {}};
   turn.timed.parent_seconds = seconds_from(object, "parent_seconds");
-  if (object.contains("waited_seconds")) {
-    turn.timed.waited_seconds = seconds_from(object, "waited_seconds");
+  turn.timed.waited_seconds = seconds_if_any(object, "waited_seconds");
+  turn.timed.stopped_seconds = seconds_if_any(object, "stopped_seconds");
+  for (const char* own :
+       {"round", "place", "parent_seconds", "waited_seconds", "stopped_seconds"}) {
+    object.erase(own);
   }
-  for (const char* own : {"round", "place", "parent_seconds", "waited_seconds"}) object.erase(own);
   turn.timed.answer = parse_answer(object.dump(), std::ssize(object.at("seconds")));
   return turn;
 }
@@ -80,6 +87,7 @@ json to_json(const LockstepTurn& turn) {
   object["place"] = turn.place;
   object["parent_seconds"] = turn.timed.parent_seconds;
   object["waited_seconds"] = turn.timed.waited_seconds;
+  if (turn.timed.stopped_seconds > 0) object["stopped_seconds"] = turn.timed.stopped_seconds;
   return object;
 }
 
@@ -89,6 +97,7 @@ json to_json(const ClusterRecord& record) {
                  {"rounds_seconds", record.rounds_seconds},
                  {"steps_per_turn", record.steps_per_turn},
                  {"settle", record.settle},
+                 {"slice_seconds", record.slice_seconds},
                  {"sides", json::array()}};
   for (const SideTurns& side : record.sides) object["sides"].push_back(to_json(side));
   if (!record.failed.empty()) {
@@ -103,11 +112,10 @@ ClusterRecord cluster_from(const json& object) {
     ClusterRecord record;
     record.cluster = object.at("cluster");
     record.seconds = seconds_from(object, "seconds");
-    if (object.contains("rounds_seconds")) {
-      record.rounds_seconds = seconds_from(object, "rounds_seconds");
-    }
+    record.rounds_seconds = seconds_if_any(object, "rounds_seconds");
     record.steps_per_turn = count_in(object, "steps_per_turn", 1, 1, kMostStepsOfOrder);
     record.settle = count_in(object, "settle", 0, 0, kMostSettling);
+    record.slice_seconds = seconds_if_any(object, "slice_seconds");
     for (const json& side : object.at("sides")) record.sides.push_back(side_from(side));
     record.failed = object.value("failed", "");
     record.failure = object.value("failure", "");

@@ -114,13 +114,14 @@ bool TurnAnswer::diverged() const {
 std::string hello_line(const SideHello& hello) {
   json object = {{"lockstep", kVersion}, {"name", hello.name}, {"unit", hello.unit}};
   if (hello.settle > 0) object["settle"] = hello.settle;
+  if (hello.slices) object["slices"] = true;
   if (!hello.setup.is_null()) object["setup"] = hello.setup;
   return object.dump();
 }
 
 SideHello parse_hello(std::string_view line) {
   const json object = parse_object(line);
-  expect_only(line, object, {"lockstep", "name", "unit", "settle", "setup"});
+  expect_only(line, object, {"lockstep", "name", "unit", "settle", "slices", "setup"});
   if (object.value("lockstep", json()) != kVersion) {
     refuse(line, fmt::format("no \"lockstep\": {}", kVersion));
   }
@@ -129,6 +130,9 @@ SideHello parse_hello(std::string_view line) {
   hello.unit = word_in(line, object, "unit");
   if (hello.unit != "step" && hello.unit != "query") refuse(line, "unit is neither step nor query");
   hello.settle = count_in(line, object, "settle", 0, 0, kMostSettling);
+  const json slices = object.value("slices", json(false));
+  if (!slices.is_boolean()) refuse(line, "'slices' is neither true nor false");
+  hello.slices = slices;
   hello.setup = object.value("setup", json());
   if (!hello.setup.is_null() && !hello.setup.is_object()) refuse(line, "'setup' is no object");
   return hello;

@@ -37,6 +37,7 @@ struct SideHello {
   std::string name{};
   std::string unit = "step";  ///< or "query"
   std::int64_t settle = 0;    ///< untimed units that it needs after another side's turn
+  bool slices = false;        ///< it may be stopped within a step (slices.hpp)
   nlohmann::json setup{};     ///< settings and hashes; null where it tells none
 };
 

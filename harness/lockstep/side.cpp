@@ -2,16 +2,18 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "harness/base/error.hpp"
-#include "harness/base/steady.hpp"
 #include "harness/base/text.hpp"
 #include "harness/lockstep/resident.hpp"
 #include "harness/lockstep/shell_command.hpp"
@@ -24,12 +26,25 @@ namespace {
 constexpr double kTickSeconds = 0.5;    // a stop that is asked for is seen so much later at most
 constexpr double kLastWords = 2;        // for a side that closed its output to end by itself
 constexpr double kFinishSeconds = 300;  // to write a result
+constexpr const char* kGoesOn =
+    "says \"slices\": true, and goes on when it is stopped: part of it runs elsewhere";
 
 /// A pipe whose ends no child inherits.
 std::array<int, 2> make_pipe() {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw Error("a pipe", std::strerror(errno));
   return ends;
+}
+
+/// Takes the seconds in which a side was stopped out of what it tells of its only step. When each
+/// phase was stopped is not known: slices are short, so all were in proportion.
+void leave_out(double stopped, TurnAnswer& answer) {
+  if (stopped <= 0) return;
+  constexpr double kLeast = 1e-9;  // one that told less than that will be seen to
+  double& told = answer.seconds.front();
+  const double share = std::max(told - stopped, kLeast) / told;
+  told *= share;
+  for (auto& [name, seconds] : answer.phases) seconds.front() *= share;
 }
 
 }  // namespace
@@ -70,25 +85,73 @@ const SideHello& ResidentSide::await_hello() {
 }
 
 TimedAnswer ResidentSide::step(std::int64_t count) {
+  begin(count);
+  while (true) {
+    if (auto timed = answer_within(turn_.limit)) return std::move(*timed);
+  }
+}
+
+void ResidentSide::begin(std::int64_t count) {
   const double expected = patience_.times_slowest * slowest_ * static_cast<double>(count);
-  const Waits before = waits();
-  const auto start = Steady::now();
   // Of the first one nothing is known but that its start had so long.
   const double limit = slowest_ > 0 ? std::max(patience_.answer, expected) : patience_.start;
-  const std::string line = ask({OrderKind::kStep, count}, limit);
+  turn_ = {count, limit, waits(), Steady::now()};
+  send({OrderKind::kStep, count});
+}
+
+std::optional<TimedAnswer> ResidentSide::answer_within(double seconds) {
+  constexpr double kGlance = 1e-3;  // so often one that sleeps is looked at
+  const auto start = Steady::now();
+  while (true) {
+    const double worked = turn_.worked + seconds_since(turn_.since);
+    if (worked > turn_.limit) fail_as_hanging(turn_.limit, "an answer");
+    const double left = seconds - seconds_since(start);
+    if (left <= 0 && works()) return std::nullopt;
+    if (const auto line = next_line(std::max(left, kGlance))) return timed_answer(*line);
+  }
+}
+
+std::optional<TimedAnswer> ResidentSide::pause() {
+  ::kill(-process_->id(), SIGSTOP);
+  constexpr double kMostSeconds = 2;  // a large piece of memory is given back within less
+  const auto start = Steady::now();
+  while (!std::all_of(processes_.begin(), processes_.end(), stands_still)) {
+    if (seconds_since(start) > kMostSeconds) fail(kGoesOn);
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+  }
+  if (channel_->has_more()) {
+    ::kill(-process_->id(), SIGCONT);
+    return timed_answer(line_within(turn_.limit, "the rest of its answer"));
+  }
+  turn_.worked += seconds_since(turn_.since);
+  turn_.since = Steady::now();
+  return std::nullopt;
+}
+
+void ResidentSide::resume() {
+  if (channel_->has_more()) fail(kGoesOn);
+  turn_.stopped += seconds_since(turn_.since);
+  turn_.since = Steady::now();
+  ::kill(-process_->id(), SIGCONT);
+}
+
+TimedAnswer ResidentSide::timed_answer(const std::string& line) {
   TimedAnswer timed;
-  timed.parent_seconds = seconds_since(start);
+  timed.parent_seconds = turn_.worked + seconds_since(turn_.since);
+  timed.stopped_seconds = turn_.stopped;
   const Waits after = waits();
   double theirs = 0;  // of who waited longest: the one that answers, or others that it waits for
   for (std::size_t i = 0; i < processes_.size(); ++i) {
-    theirs = std::max(theirs, after.theirs[i] - before.theirs[i]);
+    theirs = std::max(theirs, after.theirs[i] - turn_.waits.theirs[i]);
   }
-  timed.waited_seconds = std::clamp(after.own - before.own + theirs, 0.0, timed.parent_seconds);
+  timed.waited_seconds =
+      std::clamp(after.own - turn_.waits.own + theirs, 0.0, timed.parent_seconds);
   try {
-    timed.answer = parse_answer(line, count);
+    timed.answer = parse_answer(line, turn_.count);
   } catch (const ProtocolError& error) {
     fail(error.what());
   }
+  leave_out(timed.stopped_seconds, timed.answer);
   // What it tells may not buy it more patience than it took.
   for (const double seconds : timed.answer.seconds) {
     slowest_ = std::max(slowest_, std::min(seconds, timed.parent_seconds));
@@ -97,7 +160,8 @@ TimedAnswer ResidentSide::step(std::int64_t count) {
 }
 
 std::optional<Quality> ResidentSide::evaluate() {
-  const std::string line = ask({OrderKind::kEvaluate, 0}, patience_.start);
+  send({OrderKind::kEvaluate, 0});
+  const std::string line = line_within(patience_.start, "an answer");
   try {
     return parse_quality(line);
   } catch (const ProtocolError& error) {
@@ -127,7 +191,17 @@ ResidentSide::Waits ResidentSide::waits() const {
   return waits;
 }
 
-std::string ResidentSide::ask(const StepOrder& order, double limit) {
+double ResidentSide::memory_to_come() const {
+  double bytes = 0;
+  for (const pid_t process : processes_) bytes += memory_given_back(process);
+  return bytes;
+}
+
+bool ResidentSide::works() const {
+  return std::any_of(processes_.begin(), processes_.end(), harness::works);
+}
+
+void ResidentSide::send(const StepOrder& order) {
   if (channel_->has_more()) {
     std::string more = "its output ended";
     try {
@@ -143,24 +217,32 @@ std::string ResidentSide::ask(const StepOrder& order, double limit) {
   } catch (const ProtocolError& error) {
     fail(error.what());
   }
-  return line_within(limit, "an answer");
+}
+
+std::optional<std::string> ResidentSide::next_line(double seconds) {
+  if (interrupt_requested()) throw Interrupted();
+  try {
+    // Who has ended says nothing more, even where somebody it left behind holds the pipe.
+    const bool ended = process_->ended_within(0).has_value();
+    if (auto line = channel_->line_within(std::min(seconds, kTickSeconds))) return line;
+    if (ended) fail("is gone");
+  } catch (const ProtocolError& error) {
+    fail(error.what());
+  }
+  return std::nullopt;
 }
 
 std::string ResidentSide::line_within(double limit, const std::string& for_what) {
   const auto start = Steady::now();
   while (true) {
-    if (interrupt_requested()) throw Interrupted();
     const double left = limit - seconds_since(start);
-    if (left <= 0) fail(fmt::format("hangs: {} without {}", format_time_left(limit), for_what));
-    try {
-      // Who has ended says nothing more, even where somebody it left behind holds the pipe.
-      const bool ended = process_->ended_within(0).has_value();
-      if (auto line = channel_->line_within(std::min(left, kTickSeconds))) return *line;
-      if (ended) fail("is gone");
-    } catch (const ProtocolError& error) {
-      fail(error.what());
-    }
+    if (left <= 0) fail_as_hanging(limit, for_what);
+    if (auto line = next_line(left)) return *line;
   }
+}
+
+void ResidentSide::fail_as_hanging(double limit, const std::string& for_what) {
+  fail(fmt::format("hangs: {} without {}", format_time_left(limit), for_what));
 }
 
 void ResidentSide::fail(const std::string& why) {

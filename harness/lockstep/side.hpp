@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/base/steady.hpp"
 #include "harness/lockstep/keeper.hpp"
 #include "harness/lockstep/line_channel.hpp"
 #include "harness/lockstep/protocol.hpp"
@@ -40,8 +41,9 @@ class SideFailure : public std::runtime_error {
 };
 
 struct TimedAnswer {
-  TurnAnswer answer{};
-  double parent_seconds = 0;  ///< from the order to the answer, by this process's clock
+  TurnAnswer answer{};        ///< its times without those in which it was stopped
+  double parent_seconds = 0;  ///< from the order to the answer, by this process's clock; likewise
+  double stopped_seconds = 0;
   /// Of them: at most so long somebody waited for a processor that others had.
   double waited_seconds = 0;
 };
@@ -55,6 +57,15 @@ class ResidentSide {
   // All throw SideFailure, and Interrupted when asked to stop.
   const SideHello& await_hello();
   TimedAnswer step(std::int64_t count);
+  /// The same piece by piece: the order, then answer_within(), and between two of these pause() and
+  /// resume(), until there is an answer.
+  void begin(std::int64_t count);
+  /// Empty where it is still at work behind so many seconds. One that sleeps or waits for a disk
+  /// then is waited for: who stopped it would take time away that belongs to the step.
+  std::optional<TimedAnswer> answer_within(double seconds);
+  /// Returns when it stands still; or its answer where that was quicker, and it goes on.
+  std::optional<TimedAnswer> pause();
+  void resume();
   std::optional<Quality> evaluate();
   /// Lets it end by itself; returns its exit code.
   int finish();
@@ -63,6 +74,8 @@ class ResidentSide {
   double start_seconds() const { return start_seconds_; }
   /// Processor time so far.
   double cpu_seconds() const;
+  /// By how many bytes its memory may grow in a step, as far as its warm-up tells.
+  double memory_to_come() const;
 
  private:
   /// Seconds that this thread and the side's processes waited for a processor, so far.
@@ -72,9 +85,24 @@ class ResidentSide {
   };
   Waits waits() const;
 
-  std::string ask(const StepOrder& order, double limit);
+  /// An order of steps that is not answered yet.
+  struct Turn {
+    std::int64_t count = 0;
+    double limit = 0;            ///< seconds that it may work
+    Waits waits{};               ///< before it
+    Steady::time_point since{};  ///< when it was begun, resumed or paused
+    double worked = 0;           ///< seconds, until then
+    double stopped = 0;
+  };
+
+  void send(const StepOrder& order);
+  /// Its next line if it comes within so many seconds, or until a signal does.
+  std::optional<std::string> next_line(double seconds);
   std::string line_within(double limit, const std::string& for_what);
+  TimedAnswer timed_answer(const std::string& line);
+  bool works() const;
   [[noreturn]] void fail(const std::string& why);
+  [[noreturn]] void fail_as_hanging(double limit, const std::string& for_what);
   std::string how_it_ended(const KeptRun& end) const;
 
   SideCommand side_;
@@ -83,6 +111,7 @@ class ResidentSide {
   std::unique_ptr<KeptProcess> process_{};
   SideHello hello_{};
   std::vector<pid_t> processes_{};  ///< as they were when it was ready
+  Turn turn_{};
   double start_seconds_ = 0;
   double slowest_ = 0;
 };

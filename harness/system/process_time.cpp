@@ -40,6 +40,13 @@ ProcessTimes times_in(const std::string& text) {
   return fields ? times : ProcessTimes{};
 }
 
+std::string text_of(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  std::string text;
+  std::getline(stream, text, '\0');
+  return text;
+}
+
 /// Calls `take` with the number and the times of each process in the session of `leader`.
 template <class Take>
 void for_session(pid_t leader, const Take& take) {
@@ -47,12 +54,19 @@ void for_session(pid_t leader, const Take& take) {
   for (const auto& entry : std::filesystem::directory_iterator("/proc", failed)) {
     const std::string name = entry.path().filename().string();
     if (!std::isdigit(static_cast<unsigned char>(name.front()))) continue;
-    std::ifstream file(entry.path() / "stat");
-    std::string text;
-    std::getline(file, text, '\0');
-    const ProcessTimes times = times_in(text);
+    const ProcessTimes times = times_in(text_of(entry.path() / "stat"));
     if (times.session == leader) take(static_cast<pid_t>(std::stol(name)), times);
   }
+}
+
+/// The letter behind the name in a /proc/PID/stat; X, as of a dead one, where there is none.
+char state_in(const std::string& stat) {
+  const std::size_t name_end = stat.rfind(')');
+  return name_end == std::string::npos || name_end + 2 >= stat.size() ? 'X' : stat[name_end + 2];
+}
+
+std::filesystem::path folder_of(pid_t process) {
+  return std::filesystem::path("/proc") / std::to_string(process);
 }
 
 /// The second of a schedstat's numbers, nanoseconds in the run queue.
@@ -79,10 +93,37 @@ std::vector<pid_t> session_processes(pid_t leader) {
   return processes;
 }
 
-double processor_wait(pid_t process) {
-  return wait_in(std::filesystem::path("/proc") / std::to_string(process) / "schedstat");
-}
+double processor_wait(pid_t process) { return wait_in(folder_of(process) / "schedstat"); }
 
 double own_processor_wait() { return wait_in("/proc/thread-self/schedstat"); }
+
+bool works(pid_t process) {
+  std::error_code failed;
+  const std::filesystem::directory_iterator threads(folder_of(process) / "task", failed);
+  return std::any_of(begin(threads), end(threads), [](const auto& thread) {
+    return state_in(text_of(thread.path() / "stat")) == 'R';
+  });
+}
+
+bool stands_still(pid_t process) {
+  const char state = state_in(text_of(folder_of(process) / "stat"));
+  return state == 'T' || state == 't' || state == 'Z' || state == 'X';
+}
+
+double memory_given_back(pid_t process) {
+  std::ifstream file(folder_of(process) / "status");
+  double most = 0;
+  double now = 0;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream fields(line);
+    std::string name;
+    double kib = 0;
+    fields >> name >> kib;
+    if (name == "VmHWM:") most = kib;
+    if (name == "VmRSS:") now = kib;
+  }
+  constexpr double kKib = 1024;
+  return std::max(0.0, most - now) * kKib;
+}
 
 }  // namespace harness

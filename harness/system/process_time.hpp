@@ -1,4 +1,4 @@
-// What processes have used of the processors, and how long they waited for one.
+// What processes have used of the processors, how long they waited for one, and what they do now.
 #pragma once
 
 #include <sys/types.h>
@@ -19,5 +19,12 @@ std::vector<pid_t> session_processes(pid_t leader);
 double processor_wait(pid_t process);
 /// The same of the calling thread.
 double own_processor_wait();
+
+/// Whether a thread of `process` works, or would if it had a processor: not all of them sleep.
+bool works(pid_t process);
+/// Whether `process` was stopped (SIGSTOP), or is no more.
+bool stands_still(pid_t process);
+/// By how many bytes the memory that `process` once took exceeds what it has now.
+double memory_given_back(pid_t process);
 
 }  // namespace harness

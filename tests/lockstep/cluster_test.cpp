@@ -10,6 +10,7 @@
 #include "harness/base/files.hpp"
 #include "harness/base/print.hpp"
 #include "harness/lockstep/cluster_json.hpp"
+#include "harness/lockstep/doubts.hpp"
 #include "tests/support/process.hpp"
 #include "tests/support/scripted_side.hpp"
 #include "tests/support/temporary_folder.hpp"

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <string>
 #include <thread>
+#include <vector>
 
 using namespace harness;  // NOLINT(google-build-using-namespace)
 
@@ -64,4 +65,43 @@ TEST_CASE("a session's processes are counted, whichever of them works", "[system
   CHECK(session_processes(kNobody).empty());
   CHECK(processor_wait(kNobody) == 0);
   CHECK(own_processor_wait() >= 0);
+}
+
+TEST_CASE("a process works, sleeps, or stands still", "[system]") {
+  const auto comes_true = [](const auto& condition) {
+    for (int i = 0; i < 2000 && !condition(); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return condition();
+  };
+  const pid_t leader = start_spinning();
+  REQUIRE(leader > 0);
+  CHECK(comes_true([&] { return session_processes(leader).size() == 3; }));
+  // The shell waits for the two that spin.
+  for (const pid_t process : session_processes(leader)) {
+    CHECK(comes_true([&] { return works(process) == (process != leader); }));
+    CHECK_FALSE(stands_still(process));
+    CHECK(memory_given_back(process) >= 0);
+  }
+  ::kill(-leader, SIGSTOP);
+  for (const pid_t process : session_processes(leader)) {
+    CHECK(comes_true([&] { return stands_still(process); }));
+    CHECK_FALSE(works(process));
+  }
+  ::kill(-leader, SIGCONT);
+  for (const pid_t process : session_processes(leader)) {
+    CHECK(comes_true([&] { return !stands_still(process); }));
+  }
+  ::kill(-leader, SIGKILL);
+  ::waitpid(leader, nullptr, 0);
+  CHECK(stands_still(leader));  // it is no more
+  CHECK_FALSE(works(leader));
+}
+
+TEST_CASE("memory that a process gave back is known", "[system]") {
+  constexpr std::size_t kBytes = std::size_t{64} << 20;
+  const double before = memory_given_back(::getpid());
+  { const std::vector<char> taken(kBytes, 'x'); }
+  CHECK(memory_given_back(::getpid()) >= before);
+  CHECK(memory_given_back(-5) == 0);
 }

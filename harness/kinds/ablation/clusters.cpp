@@ -13,6 +13,7 @@
 #include "harness/kinds/ablation/sides.hpp"
 #include "harness/lockstep/cluster.hpp"
 #include "harness/lockstep/cluster_json.hpp"
+#include "harness/lockstep/doubts.hpp"
 #include "harness/measure/peak_schedule.hpp"
 #include "harness/result/validate.hpp"
 

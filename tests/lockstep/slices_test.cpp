@@ -1,0 +1,208 @@
+// Steps that are cut up: while one side works the others stand still, and nobody loses time by it.
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "harness/base/files.hpp"
+#include "harness/base/print.hpp"
+#include "harness/lockstep/cluster.hpp"
+#include "harness/lockstep/cluster_json.hpp"
+#include "harness/lockstep/doubts.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+using namespace harness;  // NOLINT(google-build-using-namespace)
+
+namespace {
+
+/// A side in the shell that answers each order of steps by `answer`.
+std::string side_that(const std::string& answer, const std::string& more = R"(,"slices":true)") {
+  return R"(echo '{"lockstep":1,"name":"shell","unit":"step")" + more +
+         "}'; while read -r line; do case $line in *finish*) exit 0;; *evaluate*) echo "
+         R"('{"quality":null}';; *) )" +
+         answer + ";; esac; done";
+}
+
+/// What `work` takes by the side's own clock, which does not know of stops.
+std::string timed(const std::string& work) {
+  return "a=$(date +%s%N); " + work +
+         R"(; b=$(date +%s%N); printf '{"seconds":[%d.%09d],"phases":{"all":[%d.%09d]}}\n' )"
+         "$(((b-a)/1000000000)) $(((b-a)%1000000000)) $(((b-a)/1000000000)) $(((b-a)%1000000000))";
+}
+
+/// Some tenths of a second of a processor.
+const std::string kWork = "i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done";
+
+class Sides {
+ public:
+  Sides() { guard_streams(); }
+
+  ClusterRecord run(const std::vector<std::string>& commands, const LockstepPlan& plan) {
+    std::vector<SideCommand> sides;
+    for (const std::string& command : commands) {
+      const std::string name(1, static_cast<char>('a' + sides.size()));
+      sides.push_back({name, command, {}, folder_ / (std::to_string(++logs_) + name)});
+    }
+    return run_cluster(sides, plan, 1);
+  }
+
+  std::string file_with(const std::string& script) const {
+    write_file_atomically(folder_ / "script", script);
+    return (folder_ / "script").string();
+  }
+
+ private:
+  TemporaryFolder folder_;
+  int logs_ = 0;
+};
+
+constexpr double kShort = 0.02;
+
+double stopped_in(const SideTurns& side) {
+  double seconds = 0;
+  for (const LockstepTurn& turn : side.turns) seconds += turn.timed.stopped_seconds;
+  return seconds;
+}
+
+}  // namespace
+
+TEST_CASE("a step that is cut up takes as long as it worked", "[lockstep]") {
+  Sides sides;
+  const std::string side = side_that(timed(kWork));
+  const ClusterRecord record =
+      sides.run({side, side, side}, {.rounds = 2, .slice_seconds = kShort});
+  REQUIRE(record.failure.empty());
+  CHECK(record.slice_seconds == kShort);
+  double worked = 0;
+  for (const SideTurns& one : record.sides) {
+    REQUIRE(one.turns.size() == 2);
+    CHECK(stopped_in(one) > 0);
+    // Its own clock ran on while it stood still, and ours says the same of what is left.
+    INFO(clock_trouble(one));
+    CHECK(clock_trouble(one).empty());
+    for (const LockstepTurn& turn : one.turns) {
+      worked += turn.timed.parent_seconds;
+      CHECK(turn.timed.answer.phases.at("all").front() ==
+            Approx(turn.timed.answer.seconds.front()));
+    }
+  }
+  // They took turns: together no longer than the rounds. Side by side it would be three times that.
+  CHECK(worked <= record.rounds_seconds);
+  const std::string line = line_of(to_json(record));
+  CHECK(line_of(to_json(cluster_from(nlohmann::json::parse(line)))) == line);
+}
+
+TEST_CASE("the order in which sides begin is balanced where steps are cut up, too", "[lockstep]") {
+  Sides sides;
+  const std::string side = side_that(timed(kWork));
+  const ClusterRecord record = sides.run({side, side}, {.rounds = 2, .slice_seconds = kShort});
+  REQUIRE(record.failure.empty());
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto& turns = record.sides[i].turns;
+    REQUIRE(turns.size() == 2);
+    CHECK(turns[0].place == (i == 0 ? 1 : 2));
+    CHECK(turns[1].place == (i == 0 ? 2 : 1));
+  }
+}
+
+TEST_CASE("a side that sleeps in its step is not stopped: its sleep is its own", "[lockstep]") {
+  Sides sides;
+  const ClusterRecord record =
+      sides.run({side_that(timed("sleep 0.3")), side_that(timed(kWork + "; sleep 0.3"))},
+                {.rounds = 2, .slice_seconds = kShort});
+  REQUIRE(record.failure.empty());
+  for (const SideTurns& one : record.sides) {
+    for (const LockstepTurn& turn : one.turns) {
+      CHECK(turn.timed.answer.seconds.front() >= 0.3);
+      CHECK(turn.timed.parent_seconds >= 0.3);
+    }
+  }
+}
+
+TEST_CASE("a step is cut up where all sides allow it, and nobody needs more than one",
+          "[lockstep]") {
+  Sides sides;
+  const std::string side = side_that(timed(kWork));
+  const auto slice_of = [&](const std::vector<std::string>& commands, LockstepPlan plan) {
+    plan.rounds = 1;
+    const ClusterRecord record = sides.run(commands, plan);
+    CHECK(record.failure.empty());
+    for (const SideTurns& one : record.sides) {
+      CHECK((record.slice_seconds > 0 || stopped_in(one) == 0));
+    }
+    return record.slice_seconds;
+  };
+  CHECK(slice_of({side, side}, {}) == LockstepPlan{}.slice_seconds);
+  CHECK(slice_of({side}, {}) == 0);
+  CHECK(slice_of({side, side}, {.slice_seconds = 0}) == 0);
+  CHECK(slice_of({side, side_that(timed(kWork), "")}, {}) == 0);
+  CHECK(slice_of({side, side_that(timed(kWork), R"(,"slices":false)")}, {}) == 0);
+  const std::string one = R"(echo '{"seconds":[1e-9]}')";
+  CHECK(slice_of({side, side_that(one, R"(,"slices":true,"settle":1)")}, {}) == 0);
+  const std::string two =
+      side_that(R"(n=${line#*:}; [ "${n%%,*}" = 2 ] && )"
+                R"(echo '{"seconds":[1e-9,1e-9]}' || echo '{"seconds":[1e-9]}')");
+  CHECK(slice_of({two, two}, {.steps_per_turn = 2}) == 0);
+}
+
+TEST_CASE("a side that fails while another one stands still is named", "[lockstep]") {
+  struct Case {
+    std::string answer;
+    std::string reason;
+  };
+  const std::vector<Case> cases = {{kWork + "; exit 7", "exit code 7"},
+                                   {kWork + "; echo nonsense", "no JSON"},
+                                   {kWork + R"(; echo '{"seconds":[0.1,0.1]}')", "2 steps"},
+                                   {"while :; do :; done", "hangs"}};
+  Sides sides;
+  for (const Case& one : cases) {
+    INFO(one.answer);
+    const ClusterRecord record =
+        sides.run({side_that(timed(kWork)), side_that(one.answer)},
+                  {.rounds = 2, .slice_seconds = kShort, .patience = {.start = 3, .answer = 3}});
+    CHECK(record.failed == "b");
+    CHECK_THAT(record.failure, Catch::Contains(one.reason));
+  }
+}
+
+TEST_CASE("a clock that stops with its side is found", "[lockstep]") {
+  Sides sides;
+  const std::string told = side_that(kWork + R"(; echo '{"seconds":[0.001]}')");
+  const ClusterRecord record =
+      sides.run({side_that(timed(kWork)), told}, {.rounds = 3, .slice_seconds = kShort});
+  REQUIRE(record.failure.empty());
+  CHECK(clock_trouble(record.sides[0]).empty());
+  CHECK_FALSE(clock_trouble(record.sides[1]).empty());
+  for (const LockstepTurn& turn : record.sides[1].turns) {
+    CHECK(turn.timed.answer.seconds.front() > 0);
+  }
+}
+
+TEST_CASE("a side that goes on when it is stopped has failed", "[lockstep]") {
+  Sides sides;
+  const std::string file = sides.file_with(side_that(timed(kWork)));
+  const std::vector<std::string> escaping = {
+      // A process group of its own in the same session, which nobody tells to stop.
+      "exec 3<&0; exec bash -c 'set -m; sh " + file + " <&3 & wait'",
+      // Another session answers, while something in this one works.
+      "(while :; do :; done) & setsid -w sh " + file};
+  for (const std::string& command : escaping) {
+    INFO(command);
+    const ClusterRecord record =
+        sides.run({command, side_that(timed(kWork))}, {.rounds = 20, .slice_seconds = kShort});
+    CHECK(record.failed == "a");
+    CHECK_THAT(record.failure, Catch::Contains("slices"));
+  }
+}
+
+TEST_CASE("a loss that is not finite ends a round that is cut up", "[lockstep]") {
+  Sides sides;
+  const std::string diverging =
+      side_that(R"(echo '{"seconds":[0.001],"losses":{"total":[null]}}')");
+  const ClusterRecord record =
+      sides.run({side_that(timed(kWork)), diverging}, {.rounds = 2, .slice_seconds = kShort});
+  CHECK(record.failure.empty());
+  REQUIRE(record.sides[1].turns.size() == 1);
+  CHECK(record.sides[1].turns.front().timed.answer.diverged());
+  CHECK(record.sides[0].turns.empty());
+}
