@@ -133,6 +133,8 @@ void ResidentSide::resume() {
   turn_.stopped += seconds_since(turn_.since);
   turn_.since = Steady::now();
   ::kill(-process_->id(), SIGCONT);
+  // Who waits to stop a side does not hold it up; who waits to hear its answer does.
+  turn_.waits.own = own_processor_wait();
 }
 
 TimedAnswer ResidentSide::timed_answer(const std::string& line) {
