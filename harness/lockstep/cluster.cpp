@@ -203,7 +203,7 @@ class Cluster {
     }
   }
 
-  /// Its answer, if that comes within so many seconds, or when it comes.
+  /// Nothing: it stands still, in the midst of its step.
   std::optional<TimedAnswer> take_slice(std::size_t i, bool first, double seconds, bool last) {
     current_ = i;
     ResidentSide& side = *processes_[i];
@@ -213,8 +213,7 @@ class Cluster {
     } else {
       side.resume();
     }
-    auto timed = side.answer_within(last ? std::numeric_limits<double>::infinity() : seconds);
-    return timed ? std::move(timed) : side.pause();
+    return last ? side.answer() : side.work_for(seconds);
   }
 
   /// Seconds of steps that are kept nowhere. Where a loss is not finite they are kept as a turn at

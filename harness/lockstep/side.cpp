@@ -86,9 +86,7 @@ const SideHello& ResidentSide::await_hello() {
 
 TimedAnswer ResidentSide::step(std::int64_t count) {
   begin(count);
-  while (true) {
-    if (auto timed = answer_within(turn_.limit)) return std::move(*timed);
-  }
+  return answer();
 }
 
 void ResidentSide::begin(std::int64_t count) {
@@ -99,33 +97,49 @@ void ResidentSide::begin(std::int64_t count) {
   send({OrderKind::kStep, count});
 }
 
-std::optional<TimedAnswer> ResidentSide::answer_within(double seconds) {
+std::optional<TimedAnswer> ResidentSide::work_for(double seconds) {
   constexpr double kGlance = 1e-3;  // so often one that sleeps is looked at
   const auto start = Steady::now();
   while (true) {
-    const double worked = turn_.worked + seconds_since(turn_.since);
-    if (worked > turn_.limit) fail_as_hanging(turn_.limit, "an answer");
     const double left = seconds - seconds_since(start);
-    if (left <= 0 && works()) return std::nullopt;
-    if (const auto line = next_line(std::max(left, kGlance))) return timed_answer(*line);
+    if (auto timed = answer_within(std::max(left, kGlance))) return timed;
+    if (seconds_since(start) >= seconds && pause()) return std::nullopt;
   }
 }
 
-std::optional<TimedAnswer> ResidentSide::pause() {
-  ::kill(-process_->id(), SIGSTOP);
+TimedAnswer ResidentSide::answer() {
+  while (true) {
+    if (auto timed = answer_within(kTickSeconds)) return std::move(*timed);
+  }
+}
+
+std::optional<TimedAnswer> ResidentSide::answer_within(double seconds) {
+  if (const auto line = next_line(seconds)) return timed_answer(*line);
+  if (turn_.worked + seconds_since(turn_.since) > turn_.limit) {
+    fail_as_hanging(turn_.limit, "an answer");
+  }
+  return std::nullopt;
+}
+
+/// False where it goes on: it sleeps, has answered, or was seen at work too long ago. On a busy
+/// machine this process may wait between the look and the stop, and a sleep begin there.
+bool ResidentSide::pause() {
+  constexpr double kJustNow = 2e-3;
   constexpr double kMostSeconds = 2;  // a large piece of memory is given back within less
-  const auto start = Steady::now();
+  const auto look = Steady::now();
+  if (!works()) return false;
+  ::kill(-process_->id(), SIGSTOP);
   while (!std::all_of(processes_.begin(), processes_.end(), stands_still)) {
-    if (seconds_since(start) > kMostSeconds) fail(kGoesOn);
+    if (seconds_since(look) > kMostSeconds) fail(kGoesOn);
     std::this_thread::sleep_for(std::chrono::microseconds(20));
   }
-  if (channel_->has_more()) {
+  if (seconds_since(look) > kJustNow || channel_->has_more()) {
     ::kill(-process_->id(), SIGCONT);
-    return timed_answer(line_within(turn_.limit, "the rest of its answer"));
+    return false;
   }
   turn_.worked += seconds_since(turn_.since);
   turn_.since = Steady::now();
-  return std::nullopt;
+  return true;
 }
 
 void ResidentSide::resume() {

@@ -57,15 +57,15 @@ class ResidentSide {
   // All throw SideFailure, and Interrupted when asked to stop.
   const SideHello& await_hello();
   TimedAnswer step(std::int64_t count);
-  /// The same piece by piece: the order, then answer_within(), and between two of these pause() and
-  /// resume(), until there is an answer.
+  // The same piece by piece: begin(), then work_for() and resume() in turn until there is an
+  // answer, which answer() waits for.
   void begin(std::int64_t count);
-  /// Empty where it is still at work behind so many seconds. One that sleeps or waits for a disk
-  /// then is waited for: who stopped it would take time away that belongs to the step.
-  std::optional<TimedAnswer> answer_within(double seconds);
-  /// Returns when it stands still; or its answer where that was quicker, and it goes on.
-  std::optional<TimedAnswer> pause();
+  /// Its answer; or nothing, and it stands still, having worked for so many seconds or more. One
+  /// that sleeps or waits for a disk then is waited for: who stopped it would take time away that
+  /// belongs to its step.
+  std::optional<TimedAnswer> work_for(double seconds);
   void resume();
+  TimedAnswer answer();
   std::optional<Quality> evaluate();
   /// Lets it end by itself; returns its exit code.
   int finish();
@@ -99,8 +99,10 @@ class ResidentSide {
   /// Its next line if it comes within so many seconds, or until a signal does.
   std::optional<std::string> next_line(double seconds);
   std::string line_within(double limit, const std::string& for_what);
+  std::optional<TimedAnswer> answer_within(double seconds);
   TimedAnswer timed_answer(const std::string& line);
   bool works() const;
+  bool pause();
   [[noreturn]] void fail(const std::string& why);
   [[noreturn]] void fail_as_hanging(double limit, const std::string& for_what);
   std::string how_it_ended(const KeptRun& end) const;
