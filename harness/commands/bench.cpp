@@ -86,6 +86,13 @@ std::vector<BenchSide> sides_of(const Options& options) {
   return sides;
 }
 
+double seconds_of(double slice) {
+  constexpr double kLeast = 5;
+  if (slice == 0 || slice >= kLeast) return slice / 1000;
+  throw Error("--slice", "stopping the sides would take up much of so short a slice",
+              fmt::format("give {} or more, or 0", kLeast));
+}
+
 BenchPlan plan_of(const Options& options) {
   BenchPlan plan;
   plan.sides = sides_of(options);
@@ -103,7 +110,7 @@ BenchPlan plan_of(const Options& options) {
   if (const auto rounds = options.integer("rounds")) plan.rounds = plan.cluster.rounds = *rounds;
   plan.clusters = options.integer("clusters").value_or(plan.clusters);
   plan.cluster.steps_per_turn = options.integer("steps");
-  if (const auto slice = options.number("slice")) plan.cluster.slice_seconds = *slice / 1000;
+  if (const auto slice = options.number("slice")) plan.cluster.slice_seconds = seconds_of(*slice);
   plan.warmup = options.integer("warmup").value_or(0);
   plan.any_exit_code = options.flag("ignore-failure");
   plan.prepare = options.text("prepare").value_or("");

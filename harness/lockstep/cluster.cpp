@@ -179,25 +179,25 @@ class Cluster {
     go_on_ = !side.turns.back().timed.answer.diverged();
   }
 
-  /// All sides step at the same time: while one works the others are stopped, each for as long as
-  /// the others, in orders that follow each other as those of rounds do.
+  /// All sides step at the same time: while one works the others are stopped. Each works for as
+  /// long as the others before it has its next slice.
   void run_sliced_round(std::int64_t round) {
     std::seed_seq seed{record_.cluster, round};
     std::mt19937 random(seed);
     // Of many lengths, so that no pulse of the machine keeps step with them.
     std::uniform_real_distribution<double> share(0.75, 1.25);
-    const std::vector<std::size_t> first = order_of(round);
-    std::vector<std::size_t> at_work = first;
+    const std::vector<std::size_t> order = order_of(round);
+    std::vector<std::size_t> at_work = order;
     for (std::int64_t pass = 0; !at_work.empty(); ++pass) {
       const double seconds = share(random) * plan_.slice_seconds;
-      for (const std::size_t i : order_of(round + pass)) {
+      for (std::size_t place = 0; place < order.size(); ++place) {
+        const std::size_t i = order[place];
         const auto own = std::find(at_work.begin(), at_work.end(), i);
         if (own == at_work.end()) continue;
         std::optional<TimedAnswer> timed = take_slice(i, pass == 0, seconds, at_work.size() == 1);
         if (!timed) continue;
         at_work.erase(own);
-        const auto place = std::find(first.begin(), first.end(), i) - first.begin() + 1;
-        keep(i, {round, place, std::move(*timed)});
+        keep(i, {round, static_cast<std::int64_t>(place + 1), std::move(*timed)});
         if (!go_on_) return;
       }
     }

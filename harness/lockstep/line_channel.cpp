@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 
 #include "harness/base/text.hpp"
@@ -18,7 +19,8 @@ namespace {
 
 bool readable(int file, double seconds) {
   pollfd entry{file, POLLIN, 0};
-  return ::poll(&entry, 1, static_cast<int>(seconds * 1000)) > 0;
+  // Rounded up: who waits for less than a millisecond must not spin.
+  return ::poll(&entry, 1, static_cast<int>(std::ceil(seconds * 1000))) > 0;
 }
 
 }  // namespace

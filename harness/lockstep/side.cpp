@@ -26,8 +26,6 @@ namespace {
 constexpr double kTickSeconds = 0.5;    // a stop that is asked for is seen so much later at most
 constexpr double kLastWords = 2;        // for a side that closed its output to end by itself
 constexpr double kFinishSeconds = 300;  // to write a result
-constexpr const char* kGoesOn =
-    "says \"slices\": true, and goes on when it is stopped: part of it runs elsewhere";
 
 /// A pipe whose ends no child inherits.
 std::array<int, 2> make_pipe() {
@@ -36,15 +34,13 @@ std::array<int, 2> make_pipe() {
   return ends;
 }
 
-/// Takes the seconds in which a side was stopped out of what it tells of its only step. When each
-/// phase was stopped is not known: slices are short, so all were in proportion.
+/// Takes the seconds in which a side was stopped out of what it tells of its only step. In which of
+/// the phases it was stopped is not known, so nothing is known of them.
 void leave_out(double stopped, TurnAnswer& answer) {
   if (stopped <= 0) return;
   constexpr double kLeast = 1e-9;  // one that told less than that will be seen to
-  double& told = answer.seconds.front();
-  const double share = std::max(told - stopped, kLeast) / told;
-  told *= share;
-  for (auto& [name, seconds] : answer.phases) seconds.front() *= share;
+  answer.seconds.front() = std::max(answer.seconds.front() - stopped, kLeast);
+  answer.phases.clear();
 }
 
 }  // namespace
@@ -99,12 +95,16 @@ void ResidentSide::begin(std::int64_t count) {
 
 std::optional<TimedAnswer> ResidentSide::work_for(double seconds) {
   constexpr double kGlance = 1e-3;  // so often one that sleeps is looked at
-  const auto start = Steady::now();
-  while (true) {
+  constexpr int kMostUndone = 20;
+  auto start = Steady::now();
+  while (undone_ < kMostUndone) {
     const double left = seconds - seconds_since(start);
     if (auto timed = answer_within(std::max(left, kGlance))) return timed;
-    if (seconds_since(start) >= seconds && pause()) return std::nullopt;
+    if (seconds_since(start) < seconds || !works()) continue;
+    if (pause()) return std::nullopt;
+    start = Steady::now();  // what cannot be stopped now has another slice
   }
+  return answer();
 }
 
 TimedAnswer ResidentSide::answer() {
@@ -121,19 +121,21 @@ std::optional<TimedAnswer> ResidentSide::answer_within(double seconds) {
   return std::nullopt;
 }
 
-/// False where it goes on: it sleeps, has answered, or was seen at work too long ago. On a busy
-/// machine this process may wait between the look and the stop, and a sleep begin there.
+/// False where it goes on: it has answered, or did not stand still at once. It was seen at work,
+/// but while its last thread stops, or this process waits for a processor, a sleep may begin.
 bool ResidentSide::pause() {
-  constexpr double kJustNow = 2e-3;
-  constexpr double kMostSeconds = 2;  // a large piece of memory is given back within less
-  const auto look = Steady::now();
-  if (!works()) return false;
+  constexpr double kAtOnce = 2e-3;
+  const auto start = Steady::now();
+  const auto still = [&] {
+    return std::all_of(processes_.begin(), processes_.end(), stands_still);
+  };
   ::kill(-process_->id(), SIGSTOP);
-  while (!std::all_of(processes_.begin(), processes_.end(), stands_still)) {
-    if (seconds_since(look) > kMostSeconds) fail(kGoesOn);
+  while (!still() && seconds_since(start) < kAtOnce) {
     std::this_thread::sleep_for(std::chrono::microseconds(20));
   }
-  if (seconds_since(look) > kJustNow || channel_->has_more()) {
+  const bool at_once = seconds_since(start) < kAtOnce;
+  undone_ = at_once ? 0 : undone_ + 1;
+  if (!at_once || channel_->has_more()) {
     ::kill(-process_->id(), SIGCONT);
     return false;
   }
@@ -143,7 +145,10 @@ bool ResidentSide::pause() {
 }
 
 void ResidentSide::resume() {
-  if (channel_->has_more()) fail(kGoesOn);
+  if (process_->ended_within(0)) fail("is gone");
+  if (channel_->has_more()) {
+    fail("says \"slices\": true, and answers while it is stopped: it runs elsewhere");
+  }
   turn_.stopped += seconds_since(turn_.since);
   turn_.since = Steady::now();
   ::kill(-process_->id(), SIGCONT);

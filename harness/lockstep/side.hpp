@@ -60,9 +60,9 @@ class ResidentSide {
   // The same piece by piece: begin(), then work_for() and resume() in turn until there is an
   // answer, which answer() waits for.
   void begin(std::int64_t count);
-  /// Its answer; or nothing, and it stands still, having worked for so many seconds or more. One
-  /// that sleeps or waits for a disk then is waited for: who stopped it would take time away that
-  /// belongs to its step.
+  /// Its answer; or nothing, and it stands still, having worked for so many seconds or more. One of
+  /// which no thread works then is waited for: who stopped it would take time away that belongs to
+  /// its step. One that cannot be stopped answers.
   std::optional<TimedAnswer> work_for(double seconds);
   void resume();
   TimedAnswer answer();
@@ -114,6 +114,7 @@ class ResidentSide {
   SideHello hello_{};
   std::vector<pid_t> processes_{};  ///< as they were when it was ready
   Turn turn_{};
+  int undone_ = 0;  ///< stops, one after the other
   double start_seconds_ = 0;
   double slowest_ = 0;
 };

@@ -69,6 +69,17 @@ std::filesystem::path folder_of(pid_t process) {
   return std::filesystem::path("/proc") / std::to_string(process);
 }
 
+/// A letter for each thread of `process`; none where it is no more.
+std::string thread_states(pid_t process) {
+  std::string states;
+  std::error_code failed;
+  for (const auto& thread :
+       std::filesystem::directory_iterator(folder_of(process) / "task", failed)) {
+    states += state_in(text_of(thread.path() / "stat"));
+  }
+  return states;
+}
+
 /// The second of a schedstat's numbers, nanoseconds in the run queue.
 double wait_in(const std::filesystem::path& schedstat) {
   std::ifstream file(schedstat);
@@ -98,16 +109,12 @@ double processor_wait(pid_t process) { return wait_in(folder_of(process) / "sche
 double own_processor_wait() { return wait_in("/proc/thread-self/schedstat"); }
 
 bool works(pid_t process) {
-  std::error_code failed;
-  const std::filesystem::directory_iterator threads(folder_of(process) / "task", failed);
-  return std::any_of(begin(threads), end(threads), [](const auto& thread) {
-    return state_in(text_of(thread.path() / "stat")) == 'R';
-  });
+  const std::string states = thread_states(process);
+  return states.find('R') != std::string::npos && states.find('D') == std::string::npos;
 }
 
 bool stands_still(pid_t process) {
-  const char state = state_in(text_of(folder_of(process) / "stat"));
-  return state == 'T' || state == 't' || state == 'Z' || state == 'X';
+  return thread_states(process).find_first_not_of("TtZX") == std::string::npos;
 }
 
 double memory_given_back(pid_t process) {

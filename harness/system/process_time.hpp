@@ -20,9 +20,9 @@ double processor_wait(pid_t process);
 /// The same of the calling thread.
 double own_processor_wait();
 
-/// Whether a thread of `process` works, or would if it had a processor: not all of them sleep.
+/// Whether a thread of `process` works, or would if it had a processor, and none waits for a disk.
 bool works(pid_t process);
-/// Whether `process` was stopped (SIGSTOP), or is no more.
+/// Whether all threads of `process` were stopped (SIGSTOP), or are no more.
 bool stands_still(pid_t process);
 /// By how many bytes the memory that `process` once took exceeds what it has now.
 double memory_given_back(pid_t process);
