@@ -104,6 +104,7 @@ TEST_CASE("memory that a process gave back is known", "[system]") {
     const std::vector<char> taken(kBytes, 'x');
     CHECK(taken.at(kBytes / 2) == 'x');
   }
-  CHECK(memory_given_back(::getpid()) >= kBytes / 2);
+  constexpr double kMost = 0.5;  // of it may be taken otherwise meanwhile
+  CHECK(memory_given_back(::getpid()) >= kMost * static_cast<double>(kBytes));
   CHECK(memory_given_back(-5) == 0);
 }
