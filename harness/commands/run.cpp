@@ -53,6 +53,7 @@ SideHello hello_of(const RunPlan& plan) {
           "step",
           0,
           plan.ranks == 1,  // several would stop, and wait for each other, one after the other
+          false,
           {{"workload", plan.rules.workload},
            {"rules_sha256", plan.rules.sha256},
            {"settings", plan.effective},

@@ -58,6 +58,12 @@ std::int64_t count_in(std::string_view line, const json& object, const char* key
   return value.get<std::int64_t>();
 }
 
+bool choice_in(std::string_view line, const json& object, const char* key) {
+  const json value = object.value(key, json(false));
+  if (!value.is_boolean()) refuse(line, fmt::format("'{}' is neither true nor false", key));
+  return value.get<bool>();
+}
+
 std::string word_in(std::string_view line, const json& object, const char* key) {
   const json value = object.value(key, json());
   if (!value.is_string() || value.get<std::string>().empty()) {
@@ -115,13 +121,15 @@ std::string hello_line(const SideHello& hello) {
   json object = {{"lockstep", kVersion}, {"name", hello.name}, {"unit", hello.unit}};
   if (hello.settle > 0) object["settle"] = hello.settle;
   if (hello.slices) object["slices"] = true;
+  if (hello.leaves_out_stops) object["leaves_out_stops"] = true;
   if (!hello.setup.is_null()) object["setup"] = hello.setup;
   return object.dump();
 }
 
 SideHello parse_hello(std::string_view line) {
   const json object = parse_object(line);
-  expect_only(line, object, {"lockstep", "name", "unit", "settle", "slices", "setup"});
+  expect_only(line, object,
+              {"lockstep", "name", "unit", "settle", "slices", "leaves_out_stops", "setup"});
   if (object.value("lockstep", json()) != kVersion) {
     refuse(line, fmt::format("no \"lockstep\": {}", kVersion));
   }
@@ -130,9 +138,8 @@ SideHello parse_hello(std::string_view line) {
   hello.unit = word_in(line, object, "unit");
   if (hello.unit != "step" && hello.unit != "query") refuse(line, "unit is neither step nor query");
   hello.settle = count_in(line, object, "settle", 0, 0, kMostSettling);
-  const json slices = object.value("slices", json(false));
-  if (!slices.is_boolean()) refuse(line, "'slices' is neither true nor false");
-  hello.slices = slices;
+  hello.slices = choice_in(line, object, "slices");
+  hello.leaves_out_stops = choice_in(line, object, "leaves_out_stops");
   hello.setup = object.value("setup", json());
   if (!hello.setup.is_null() && !hello.setup.is_object()) refuse(line, "'setup' is no object");
   return hello;

@@ -35,10 +35,11 @@ class ProtocolError : public std::runtime_error {
 /// What a side says once it is prepared and warmed up.
 struct SideHello {
   std::string name{};
-  std::string unit = "step";  ///< or "query"
-  std::int64_t settle = 0;    ///< untimed units that it needs after another side's turn
-  bool slices = false;        ///< it may be stopped within a step (slices.hpp)
-  nlohmann::json setup{};     ///< settings and hashes; null where it tells none
+  std::string unit = "step";      ///< or "query"
+  std::int64_t settle = 0;        ///< untimed units that it needs after another side's turn
+  bool slices = false;            ///< it may be stopped within a step
+  bool leaves_out_stops = false;  ///< its times are without them
+  nlohmann::json setup{};         ///< settings and hashes; null where it tells none
 };
 
 /// Its answer to an order of steps: one value of each.

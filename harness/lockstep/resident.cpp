@@ -6,12 +6,15 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
 
 #include "harness/base/error.hpp"
+#include "harness/base/steady.hpp"
+#include "harness/lockstep/stops.hpp"
 #include "harness/system/interrupt.hpp"
 
 namespace harness {
@@ -59,7 +62,18 @@ std::pair<std::string, std::string> output_variable(int output) {
 }
 
 Resident::Resident(SideHello hello)
-    : hello_(std::move(hello)), channel_(own_copy(STDIN_FILENO), take_output()) {}
+    : stopped_(stops_heard()),
+      hello_(std::move(hello)),
+      channel_(own_copy(STDIN_FILENO), take_output()) {
+  hello_.leaves_out_stops = hello_.slices && stopped_;
+}
+
+std::function<double()> Resident::clock() const {
+  if (!hello_.leaves_out_stops) return {};
+  return [stopped = stopped_] {
+    return std::chrono::duration<double>(Steady::now().time_since_epoch()).count() - stopped();
+  };
+}
 
 StepOrder Resident::next() {
   if (!std::exchange(greeted_, true)) channel_.send(hello_line(hello_));

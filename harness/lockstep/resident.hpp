@@ -1,6 +1,7 @@
 // This process as a resident side: it steps when its parent says so (docs/lockstep.md).
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -24,6 +25,8 @@ class Resident : public StepOrders {
 
   /// Answers an evaluation before (says hello, the first time) and waits.
   StepOrder next() override;
+  /// Stands still while the parent has this process stopped.
+  std::function<double()> clock() const override;
   void step(const StepRecord& record) override;
   void evaluated(const Quality& quality, const EvaluationPoint& at) override;
 
@@ -34,6 +37,7 @@ class Resident : public StepOrders {
  private:
   void answer();
 
+  std::function<double()> stopped_;
   SideHello hello_;
   LineChannel channel_;
   bool greeted_ = false;

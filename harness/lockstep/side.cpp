@@ -34,12 +34,11 @@ std::array<int, 2> make_pipe() {
   return ends;
 }
 
-/// Takes the seconds in which a side was stopped out of what it tells of its only step. In which of
-/// the phases it was stopped is not known, so nothing is known of them.
-void leave_out(double stopped, TurnAnswer& answer) {
-  if (stopped <= 0) return;
-  constexpr double kLeast = 1e-9;  // one that told less than that will be seen to
-  answer.seconds.front() = std::max(answer.seconds.front() - stopped, kLeast);
+/// Whether it was stopped within what it timed, or behind it on the way to its answer, or in which
+/// of its phases, a side that does not leave out stops cannot know: our clock tells the time.
+void leave_out_stops(const TimedAnswer& timed, TurnAnswer& answer) {
+  if (timed.stopped_seconds <= 0) return;
+  answer.seconds.front() = timed.parent_seconds;
   answer.phases.clear();
 }
 
@@ -57,6 +56,7 @@ ResidentSide::ResidentSide(const SideCommand& side, SidePatience patience)
   };
   try {
     auto environment = side.environment;
+    environment.push_back(stops_.variable());
     if (side.knows_its_output) environment.push_back(output_variable(answers[1]));
     process_ = start_shell_command(side.command, environment, side.log, {orders[0], answers[1]});
   } catch (...) {
@@ -149,8 +149,10 @@ void ResidentSide::resume() {
   if (channel_->has_more()) {
     fail("says \"slices\": true, and answers while it is stopped: it runs elsewhere");
   }
-  turn_.stopped += seconds_since(turn_.since);
+  const double stopped = seconds_since(turn_.since);
   turn_.since = Steady::now();
+  turn_.stopped += stopped;
+  stops_.add(stopped);
   ::kill(-process_->id(), SIGCONT);
   // Who waits to stop a side does not hold it up; who waits to hear its answer does.
   turn_.waits.own = own_processor_wait();
@@ -172,7 +174,7 @@ TimedAnswer ResidentSide::timed_answer(const std::string& line) {
   } catch (const ProtocolError& error) {
     fail(error.what());
   }
-  leave_out(timed.stopped_seconds, timed.answer);
+  if (!hello_.leaves_out_stops) leave_out_stops(timed, timed.answer);
   // What it tells may not buy it more patience than it took.
   for (const double seconds : timed.answer.seconds) {
     slowest_ = std::max(slowest_, std::min(seconds, timed.parent_seconds));

@@ -14,6 +14,7 @@
 #include "harness/lockstep/keeper.hpp"
 #include "harness/lockstep/line_channel.hpp"
 #include "harness/lockstep/protocol.hpp"
+#include "harness/lockstep/stops.hpp"
 
 namespace harness {
 
@@ -113,6 +114,7 @@ class ResidentSide {
   std::unique_ptr<KeptProcess> process_{};
   SideHello hello_{};
   std::vector<pid_t> processes_{};  ///< as they were when it was ready
+  StopsTold stops_{};
   Turn turn_{};
   int undone_ = 0;  ///< stops, one after the other
   double start_seconds_ = 0;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-
+#include <functional>
 #include <string>
 
 #include "harness/scenario/observer.hpp"
@@ -22,6 +22,9 @@ class StepOrders : public Observer {
   /// Waits for the next one; called when the run is warmed up, and whenever an order is done.
   /// Throws Interrupted when nobody will give any more, Error for what is no order.
   virtual StepOrder next() = 0;
+  /// Seconds on the clock that steps are timed by, since who gives orders may stop this process
+  /// meanwhile; empty: the machine's.
+  virtual std::function<double()> clock() const { return {}; }
   /// The run is over; `trouble` says what ended it before its time, empty for nothing.
   virtual void end(const std::string& trouble) = 0;
 };

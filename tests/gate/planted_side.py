@@ -8,8 +8,8 @@
 Orders and answers go through (docs/lockstep.md). Behind the steps that are to be slow it sleeps, and adds what it slept
 to their seconds, as a program would that takes so long. `--slower 0.5 --every 5`: every fifth step takes half as long
 again. `--slower 0.1 --starts 3`: one start of three, by chance, is slow throughout. `--slower 0`: nothing but the way
-through this program, for the other side, where the sides' start or memory matters. Of a step that is cut up nobody here
-knows how long it worked, so a share keeps steps whole. `--seconds 0.08` adds so much to a step, cut up or not.
+through this program, for the other side, where the sides' start or memory matters. A side whose
+times hold its stops is not cut up.
 """
 
 import argparse
@@ -23,17 +23,13 @@ import time
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    added = parser.add_mutually_exclusive_group(required=True)
-    added.add_argument("--slower", type=float, help="share of a step's time that is added")
-    added.add_argument("--seconds", type=float, help="what is added to a step")
+    parser.add_argument("--slower", type=float, required=True, help="share of a step's time that is added")
     parser.add_argument("--every", type=int, default=1, help="each step of so many")
     parser.add_argument("--starts", type=int, default=1, help="one start of so many, by chance")
     parser.add_argument("command", nargs="+", help="a side in lockstep, after --")
     options = parser.parse_args()
-    share = options.slower is not None
-    amount = options.slower if share else options.seconds
-    if amount < 0 or options.every < 1 or options.starts < 1:
-        parser.error("what is added is no less than 0, --every and --starts are no less than 1")
+    if options.slower < 0 or options.every < 1 or options.starts < 1:
+        parser.error("--slower is no less than 0, --every and --starts are no less than 1")
 
     is_slow = random.randrange(options.starts) == 0
     # The side is to speak to this program, not to who started it.
@@ -53,7 +49,8 @@ def main():
     hello = side.stdout.readline()
     if not hello:  # it was only asked what it is, or does not run
         sys.exit(side.wait())
-    if share and amount > 0 and (greeting := json.loads(hello)).pop("slices", False):
+    greeting = json.loads(hello)
+    if not greeting.get("leaves_out_stops") and greeting.pop("slices", False):
         hello = json.dumps(greeting) + "\n"
     pass_on(hello)
     for order in sys.stdin:
@@ -64,9 +61,9 @@ def main():
         answer = json.loads(line) if line else {}
         for i, seconds in enumerate(answer.get("seconds", [])):
             done += 1
-            if is_slow and amount > 0 and done % options.every == 0:
+            if is_slow and options.slower > 0 and done % options.every == 0:
                 begin = time.perf_counter()
-                time.sleep(amount * seconds if share else amount)
+                time.sleep(options.slower * seconds)
                 answer["seconds"][i] += time.perf_counter() - begin
         pass_on(json.dumps(answer) + "\n" if "seconds" in answer else line)
         if not line:

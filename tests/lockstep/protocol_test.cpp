@@ -13,16 +13,18 @@
 using namespace harness;  // NOLINT(google-build-using-namespace)
 
 TEST_CASE("what a side says is understood as it was meant", "[lockstep]") {
-  SideHello hello{"a peer", "query", 2, true, {{"threads", 2}}};
+  SideHello hello{"a peer", "query", 2, true, true, {{"threads", 2}}};
   const SideHello heard = parse_hello(hello_line(hello));
   CHECK(heard.name == "a peer");
   CHECK(heard.unit == "query");
   CHECK(heard.settle == 2);
   CHECK(heard.slices);
+  CHECK(heard.leaves_out_stops);
   CHECK(heard.setup.at("threads") == 2);
   const SideHello least = parse_hello(R"({"lockstep": 1, "name": "x", "unit": "step"})");
   CHECK(least.settle == 0);
   CHECK_FALSE(least.slices);
+  CHECK_FALSE(least.leaves_out_stops);
 
   TurnAnswer answer;
   answer.seconds = {0.1, 1.0 / 3};

@@ -34,7 +34,7 @@ class Clusters {
         say_(say),
         lockstep_{.rounds = plan.rounds,
                   .steps_per_turn = plan.steps_per_turn,
-                  .slice_seconds = 0,  // of a step that is cut up nobody knows the phases
+                  .slice_seconds = 0,  // variants may differ by far more than cold caches cost
                   .evaluate = true,
                   .unit = plan.variants.front().plan.scenario->info().unit},
         peaks_(plan.variants.front().plan.context.threads) {
