@@ -68,7 +68,7 @@ Resident::Resident(SideHello hello)
   hello_.leaves_out_stops = hello_.slices && stopped_;
 }
 
-std::function<double()> Resident::clock() const {
+Resident::Seconds Resident::clock() const {
   if (!hello_.leaves_out_stops) return {};
   return [stopped = stopped_] {
     return std::chrono::duration<double>(Steady::now().time_since_epoch()).count() - stopped();

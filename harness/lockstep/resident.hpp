@@ -20,13 +20,15 @@ std::pair<std::string, std::string> output_variable(int output);
 /// prints there goes to standard error from now on.
 class Resident : public StepOrders {
  public:
+  using Seconds = std::function<double()>;
+
   /// Throws Error where there are no such streams, or output_variable() names another output.
   explicit Resident(SideHello hello);
 
   /// Answers an evaluation before (says hello, the first time) and waits.
   StepOrder next() override;
   /// Stands still while the parent has this process stopped.
-  std::function<double()> clock() const override;
+  Seconds clock() const override;
   void step(const StepRecord& record) override;
   void evaluated(const Quality& quality, const EvaluationPoint& at) override;
 
@@ -37,7 +39,7 @@ class Resident : public StepOrders {
  private:
   void answer();
 
-  std::function<double()> stopped_;
+  Seconds stopped_;
   SideHello hello_;
   LineChannel channel_;
   bool greeted_ = false;

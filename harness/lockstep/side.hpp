@@ -44,9 +44,9 @@ class SideFailure : public std::runtime_error {
 struct TimedAnswer {
   TurnAnswer answer{};        ///< its times without those in which it was stopped
   double parent_seconds = 0;  ///< from the order to the answer, by this process's clock; likewise
-  double stopped_seconds = 0;
   /// Of them: at most so long somebody waited for a processor that others had.
   double waited_seconds = 0;
+  double stopped_seconds = 0;  ///< between the order and the answer
 };
 
 /// Its process ends with this object at the latest.
