@@ -49,15 +49,13 @@ ExitCode measure_alone(const RunInvocation& invocation, RunPlan& plan,
 
 /// What the sides of a campaign are told apart, or found to be alike, by.
 SideHello hello_of(const RunPlan& plan) {
-  return {plan.rules.workload + " " + version_line(),
-          "step",
-          0,
-          plan.ranks == 1,  // several would stop, and wait for each other, one after the other
-          false,
-          {{"workload", plan.rules.workload},
-           {"rules_sha256", plan.rules.sha256},
-           {"settings", plan.effective},
-           {"kernels", plan.context.kernels}}};
+  return {.name = plan.rules.workload + " " + version_line(),
+          // Several ranks would stop, and wait for each other, one after the other.
+          .slices = plan.ranks == 1,
+          .setup = {{"workload", plan.rules.workload},
+                    {"rules_sha256", plan.rules.sha256},
+                    {"settings", plan.effective},
+                    {"kernels", plan.context.kernels}}};
 }
 
 /// As a side that hears orders, in the process that steps.

@@ -20,20 +20,19 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
+#include "harness/base/steady.hpp"
 #include "harness/lockstep/captured_output.hpp"
 #include "harness/system/interrupt.hpp"
 
 namespace harness {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr int kNotStarted = 127;  // as the shell has it
 constexpr int kPipeBytes = 1 << 20;
 constexpr int kTickMilliseconds = 200;
 
-Clock::duration seconds(double count) {
-  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(count));
+Steady::duration seconds(double count) {
+  return std::chrono::duration_cast<Steady::duration>(std::chrono::duration<double>(count));
 }
 
 template <class T>
@@ -156,7 +155,7 @@ class Keeper {
     send_whole(owner_, child_);
     char word = 0;
     receive_whole(gate_, word);
-    start_ = Clock::now();
+    start_ = Steady::now();
     if (limit_seconds_ > 0) deadline_ = start_ + seconds(limit_seconds_);
     send_whole(gate_, word);
     return true;
@@ -170,15 +169,15 @@ class Keeper {
       ::poll(entries.data(), entries.size(), pidfd_ < 0 ? 1 : kTickMilliseconds);
       if (entries[1].revents != 0) take_output();
       if (entries[0].revents != 0) hear_owner();
-      if (Clock::now() < deadline_) continue;
+      if (Steady::now() < deadline_) continue;
       // Asked first, then made to.
       if (report_.timed_out) ::kill(-child_, SIGKILL);
       report_.timed_out = true;
       ask_to_end();
       constexpr double kGrace = 10;
-      deadline_ = Clock::now() + seconds(kGrace);
+      deadline_ = Steady::now() + seconds(kGrace);
     }
-    report_.seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+    report_.seconds = std::chrono::duration<double>(Steady::now() - start_).count();
     // The child is not reaped yet, so nobody else can have its number. A run that was asked to stop
     // may still be writing what it measured.
     if (!stopping_) ::kill(-child_, SIGKILL);
@@ -267,9 +266,9 @@ class Keeper {
   /// As each of them dies, what it started becomes our child: again until there is none.
   void end_all() {
     constexpr double kMostSeconds = 30;
-    const auto deadline = Clock::now() + seconds(kMostSeconds);
+    const auto deadline = Steady::now() + seconds(kMostSeconds);
     if (child_ > 0) ::kill(-child_, SIGKILL);
-    while (Clock::now() < deadline) {
+    while (Steady::now() < deadline) {
       for (const pid_t pid : children_of(::getpid())) ::kill(pid, SIGKILL);
       pid_t reaped = 0;
       do {
@@ -289,8 +288,8 @@ class Keeper {
   int gate_ = -1;
   int pidfd_ = -1;
   bool stopping_ = false;  ///< the owner was asked to stop
-  Clock::time_point start_{};
-  Clock::time_point deadline_ = Clock::time_point::max();
+  Steady::time_point start_{};
+  Steady::time_point deadline_ = Steady::time_point::max();
   KeptRun report_{};
   std::vector<char> buffer_ = std::vector<char>(std::size_t{256} << 10);
 };
@@ -341,8 +340,8 @@ KeptProcess::~KeptProcess() {
   // what it started has written its last file. Whoever goes on must not meet it; but nobody waits
   // for ever.
   constexpr double kMostSeconds = 10;
-  const auto deadline = Clock::now() + seconds(kMostSeconds);
-  while (::waitpid(keeper_, nullptr, WNOHANG) == 0 && Clock::now() < deadline) ::usleep(5000);
+  const auto deadline = Steady::now() + seconds(kMostSeconds);
+  while (::waitpid(keeper_, nullptr, WNOHANG) == 0 && Steady::now() < deadline) ::usleep(5000);
 }
 
 void KeptProcess::ask_to_end() {

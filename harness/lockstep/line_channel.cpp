@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "harness/base/steady.hpp"
 #include "harness/base/text.hpp"
 #include "harness/lockstep/protocol.hpp"
 
@@ -43,11 +44,10 @@ void LineChannel::send(std::string_view line) const {
 }
 
 std::optional<std::string> LineChannel::line_within(double seconds) {
-  using Clock = std::chrono::steady_clock;
-  const auto until = Clock::now() + std::chrono::duration<double>(seconds);
+  const auto until = Steady::now() + std::chrono::duration<double>(seconds);
   while (true) {
     if (auto line = take_line()) return line;
-    const std::chrono::duration<double> left = until - Clock::now();
+    const std::chrono::duration<double> left = until - Steady::now();
     if (!readable(input_, std::max(0.0, left.count()))) return std::nullopt;
     std::array<char, 1 << 16> buffer{};
     const ssize_t n = ::read(input_, buffer.data(), buffer.size());

@@ -6,14 +6,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
 
 #include "harness/base/error.hpp"
-#include "harness/base/steady.hpp"
 #include "harness/lockstep/stops.hpp"
 #include "harness/system/interrupt.hpp"
 
@@ -68,11 +66,9 @@ Resident::Resident(SideHello hello)
   hello_.leaves_out_stops = hello_.slices && stopped_;
 }
 
-Resident::Seconds Resident::clock() const {
+Clock Resident::clock() const {
   if (!hello_.leaves_out_stops) return {};
-  return [stopped = stopped_] {
-    return std::chrono::duration<double>(Steady::now().time_since_epoch()).count() - stopped();
-  };
+  return [stopped = stopped_] { return steady_seconds() - stopped(); };
 }
 
 StepOrder Resident::next() {

@@ -9,6 +9,7 @@
 #include "harness/lockstep/line_channel.hpp"
 #include "harness/lockstep/protocol.hpp"
 #include "harness/scenario/orders.hpp"
+#include "harness/scenario/step_timer.hpp"
 
 namespace harness {
 
@@ -20,15 +21,13 @@ std::pair<std::string, std::string> output_variable(int output);
 /// prints there goes to standard error from now on.
 class Resident : public StepOrders {
  public:
-  using Seconds = std::function<double()>;
-
   /// Throws Error where there are no such streams, or output_variable() names another output.
   explicit Resident(SideHello hello);
 
   /// Answers an evaluation before (says hello, the first time) and waits.
   StepOrder next() override;
   /// Stands still while the parent has this process stopped.
-  Seconds clock() const override;
+  Clock clock() const override;
   void step(const StepRecord& record) override;
   void evaluated(const Quality& quality, const EvaluationPoint& at) override;
 
@@ -39,7 +38,7 @@ class Resident : public StepOrders {
  private:
   void answer();
 
-  Seconds stopped_;
+  std::function<double()> stopped_;
   SideHello hello_;
   LineChannel channel_;
   bool greeted_ = false;

@@ -8,8 +8,8 @@
 Orders and answers go through (docs/lockstep.md). Behind the steps that are to be slow it sleeps, and adds what it slept
 to their seconds, as a program would that takes so long. `--slower 0.5 --every 5`: every fifth step takes half as long
 again. `--slower 0.1 --starts 3`: one start of three, by chance, is slow throughout. `--slower 0`: nothing but the way
-through this program, for the other side, where the sides' start or memory matters. A side whose
-times hold its stops is not cut up.
+through this program, for the other side, where the sides' start or memory matters. Steps of a
+side whose times hold its stops are not cut up.
 """
 
 import argparse

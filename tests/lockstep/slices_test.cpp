@@ -13,18 +13,15 @@
 #include "harness/lockstep/doubts.hpp"
 #include "harness/lockstep/stops.hpp"
 #include "harness/stats/stats.hpp"
+#include "tests/support/scripted_side.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 using namespace harness;  // NOLINT(google-build-using-namespace)
 
 namespace {
 
-/// A side in the shell that answers each order of steps by `answer`.
 std::string side_that(const std::string& answer, const std::string& more = R"(,"slices":true)") {
-  return R"(echo '{"lockstep":1,"name":"shell","unit":"step")" + more +
-         "}'; while read -r line; do case $line in *finish*) exit 0;; *evaluate*) echo "
-         R"('{"quality":null}';; *) )" +
-         answer + ";; esac; done";
+  return side_that_tells(answer, more);
 }
 
 /// What `work` takes by the side's own clock, which does not know of stops.

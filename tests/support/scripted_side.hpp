@@ -6,9 +6,10 @@
 namespace harness {
 
 /// A side that tells its times without taking them: up to a millisecond away no clock says
-/// otherwise.
-inline std::string side_that_tells(const std::string& answer) {
-  return R"(echo '{"lockstep":1,"name":"told","unit":"step"}'; while read -r line; do case $line in )"
+/// otherwise. `more` members of its hello begin with a comma.
+inline std::string side_that_tells(const std::string& answer, const std::string& more = "") {
+  return R"(echo '{"lockstep":1,"name":"told","unit":"step")" + more +
+         R"(}'; while read -r line; do case $line in )"
          R"(*finish*) exit 0;; *evaluate*) echo '{"quality":null}';; *) )" +
          answer + ";; esac; done";
 }
