@@ -113,7 +113,7 @@ class LockstepCampaign {
       if (nights_.done() == 1) hooks_.look_at_first(report);
       if (!report.forbidding.empty() || decision.finished) return;
       say(report, decision);
-      if (nights_.planned() && !nights_.time_for_another(budget())) return end_here(report);
+      if (nights_.planned() && !time_for_another()) return end_here(report);
     }
   }
 
@@ -206,15 +206,15 @@ class LockstepCampaign {
     notes_.push_back("the anchor is left out, so creep is not looked for: " + printable(why));
   }
 
-  double budget() const {
-    if (const std::optional<double> given = given_budget()) return *given;
+  NightBudget budget() const {
+    if (const std::optional<double> given = given_budget()) return {*given, false};
     const LockstepRules& rules = options_.rules.lockstep;
     // Also where the anchor was left out: a plan was made with that time.
     const bool anchored = !options_.anchor.text.empty();
     const auto& budgets = anchored ? rules.anchor_budgets : rules.budgets;
     const double usual = anchored ? rules.anchor_budget_minutes : rules.budget_minutes;
     const auto own = budgets.find(sides_.workload());
-    return kMinute * (own == budgets.end() ? usual : own->second);
+    return {kMinute * (own == budgets.end() ? usual : own->second), true};
   }
 
   /// By the user, or extended by an earlier night.
@@ -224,12 +224,21 @@ class LockstepCampaign {
 
   void begin_night() {
     const bool first = !nights_.planned();
-    nights_.begin({budget(), !given_budget()}, sides_.tested_metrics());
-    if (!nights_.extension().empty()) {
-      hooks_.say(nights_.extension());
-      notes_.push_back(nights_.extension());
-    }
+    nights_.begin(budget(), sides_.tested_metrics());
+    tell_extension();
     hooks_.say((first ? "planned: " : "another night: ") + nights_.sentence());
+  }
+
+  bool time_for_another() {
+    const bool there_is = nights_.time_for_another(budget());
+    tell_extension();
+    return there_is;
+  }
+
+  void tell_extension() {
+    if (nights_.extension().empty()) return;
+    hooks_.say(nights_.extension());
+    notes_.push_back(nights_.extension());
   }
 
   void end_here(GateReport& report) {
@@ -238,7 +247,7 @@ class LockstepCampaign {
     sides_.judge(nights_.plan(), report);
     const Night& night = nights_.campaign().plan.nights.back();
     report.notes.push_back(
-        fmt::format("the budget of {} was spent after {} of {}", format_time_left(budget()),
+        fmt::format("the budget of {} was spent after {} of {}", format_time_left(budget().seconds),
                     *night.ended, format_count(static_cast<long long>(night.clusters), "cluster")));
   }
 

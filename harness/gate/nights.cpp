@@ -70,11 +70,9 @@ void Nights::begin(NightBudget budget, std::size_t metrics) {
   if (plan.clusters == 0 && budget.usual) {
     plan = plan_for(kUsualAtMost * budget.seconds);
     if (plan.clusters > 0) {
-      campaign_.budget_seconds = kUsualAtMost * budget.seconds;
-      extension_ = fmt::format(
-          "a cluster takes {}, and the usual {} have no room for {}: up to {} may be taken",
-          format_time_left(last_seconds_), format_time_left(budget.seconds), least,
-          format_time_left(*campaign_.budget_seconds));
+      extend(budget,
+             fmt::format("a cluster takes {}, and the usual {} have no room for {}",
+                         format_time_left(last_seconds_), format_time_left(budget.seconds), least));
     }
   }
   if (plan.clusters == 0) {
@@ -92,8 +90,22 @@ void Nights::begin(NightBudget budget, std::size_t metrics) {
   write_plan(folder_, campaign_);
 }
 
-bool Nights::time_for_another(double budget_seconds) const {
-  return elapsed() + each() <= budget_seconds;
+bool Nights::time_for_another(NightBudget budget) {
+  extension_.clear();
+  const double then = elapsed() + each();
+  if (then <= budget.seconds) return true;
+  if (!budget.usual || then > kUsualAtMost * budget.seconds) return false;
+  extend(budget,
+         fmt::format("the usual {} were spent after {} of {}", format_time_left(budget.seconds),
+                     of_this_night(), clusters_of_this_night()));
+  write_plan(folder_, campaign_);
+  return true;
+}
+
+void Nights::extend(NightBudget budget, const std::string& why) {
+  campaign_.budget_seconds = kUsualAtMost * budget.seconds;
+  extension_ =
+      fmt::format("{}: up to {} may be taken", why, format_time_left(*campaign_.budget_seconds));
 }
 
 void Nights::end_early() {
@@ -122,10 +134,12 @@ double Nights::seconds_until(std::size_t clusters) const {
 }
 
 std::string Nights::sentence() const {
-  return fmt::format(
-      "{} of {} each, about {}",
-      format_count(static_cast<long long>(campaign_.plan.nights.back().clusters), "cluster"),
-      format_count(campaign_.rounds, "round"), format_time_left(expected_));
+  return fmt::format("{} of {} each, about {}", clusters_of_this_night(),
+                     format_count(campaign_.rounds, "round"), format_time_left(expected_));
+}
+
+std::string Nights::clusters_of_this_night() const {
+  return format_count(static_cast<long long>(campaign_.plan.nights.back().clusters), "cluster");
 }
 
 std::size_t Nights::fewest(std::size_t metrics) const {

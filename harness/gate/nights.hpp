@@ -50,7 +50,9 @@ class Nights {
   /// budget seem too small: then twice of it is the campaign's own from here on, after a stop too.
   /// Throws BudgetTooSmall, TooFewPairs. Precondition: a cluster was added.
   void begin(NightBudget budget, std::size_t metrics);
-  bool time_for_another(double budget_seconds) const;
+  /// A machine that is busy later than that spends a usual budget before the plan is done: then,
+  /// too, there is twice of it. Precondition: a night was begun.
+  bool time_for_another(NightBudget budget);
   /// The night ends here for want of time.
   void end_early();
 
@@ -67,12 +69,15 @@ class Nights {
   double seconds_until(std::size_t clusters) const;
   /// "40 clusters of 12 rounds each, about 9 min".
   std::string sentence() const;
-  /// That this night takes more than the usual budget, and why; empty where it does not.
+  /// That the call before, of begin() or time_for_another(), found the usual budget too small, and
+  /// why; else empty.
   const std::string& extension() const { return extension_; }
 
  private:
   std::size_t fewest(std::size_t metrics) const;
+  void extend(NightBudget budget, const std::string& why);
   std::int64_t of_this_night() const;
+  std::string clusters_of_this_night() const;  ///< "40 clusters" are planned
   double elapsed() const;
   double each() const;
 

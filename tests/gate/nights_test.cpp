@@ -2,6 +2,7 @@
 #include "harness/gate/nights.hpp"
 
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <string>
 
 #include "harness/base/error.hpp"
@@ -31,6 +32,18 @@ PlannedCampaign campaign(bool pooled) {
   campaign.id = "a";
   campaign.plan.pooled = pooled;
   return campaign;
+}
+
+/// 40 clusters are planned, 10 of them were measured before the stop, in 40 s.
+Nights stopped_night(const std::filesystem::path& folder) {
+  PlannedCampaign before = campaign(false);
+  before.rounds = 10;
+  before.plan.nights = {{40, std::nullopt}};
+  Nights nights(before, folder, {});
+  for (std::int64_t cluster = 1; cluster <= 10; ++cluster) {
+    nights.add(cluster_of(cluster, 10), true);
+  }
+  return nights;
 }
 
 }  // namespace
@@ -142,19 +155,31 @@ TEST_CASE("a pooled night counts from where the one before ended", "[gate][plan]
   CHECK(nights.plan().pooled);
   // What the night before took is not this one's time.
   nights.add(cluster_of(31, 10), false);
-  CHECK(nights.time_for_another(60));
+  CHECK(nights.time_for_another({60}));
 }
 
 TEST_CASE("a night that was stopped has spent what its clusters took", "[gate][plan]") {
   const TemporaryFolder folder;
-  PlannedCampaign before = campaign(false);
-  before.rounds = 10;
-  before.plan.nights = {{40, std::nullopt}};
-  Nights nights(before, folder.path(), {});
-  for (std::int64_t cluster = 1; cluster <= 10; ++cluster) {
-    nights.add(cluster_of(cluster, 10), true);
-  }
+  Nights nights = stopped_night(folder.path());
   CHECK(nights.done() == 10);
-  CHECK_FALSE(nights.time_for_another(43));
-  CHECK(nights.time_for_another(60));
+  CHECK_FALSE(nights.time_for_another({43}));
+  CHECK(nights.time_for_another({60}));
+}
+
+TEST_CASE("a usual budget that is spent before the plan is done may take twice as long",
+          "[gate][plan]") {
+  const TemporaryFolder folder;
+  Nights nights = stopped_night(folder.path());
+  // 40 s, and 4 s for another one.
+  CHECK_FALSE(nights.time_for_another({21, true}));
+  CHECK(nights.extension().empty());
+  CHECK_FALSE(read_plan(folder.path())->budget_seconds.has_value());
+  CHECK(nights.time_for_another({43, true}));
+  CHECK(nights.extension() ==
+        "the usual 43 s were spent after 10 of 40 clusters: up to 1 min 26 s may be taken");
+  CHECK(read_plan(folder.path())->budget_seconds == 86);
+  CHECK(nights.planned_clusters() == 40);
+  // Told once.
+  CHECK(nights.time_for_another({86}));
+  CHECK(nights.extension().empty());
 }
