@@ -22,6 +22,7 @@ cp "$(dirname "$0")/program" "$(dirname "$0")/build/release/harness"
 END
 cat >program <<'END'
 #!/usr/bin/env bash
+last=''
 [[ "$1" == gate ]] || { touch "${!#}" && exit 0; }
 workload="$(grep -oE 'workload [a-z-]+' <<<"$*" | head -n 1 | cut -d ' ' -f 2)"
 if [[ "$*" == *"harness' suite"* ]]; then
@@ -30,8 +31,24 @@ if [[ "$*" == *"harness' suite"* ]]; then
   [[ "$*" != *--anchor* ]] || exit 1
 fi
 variable="VERDICT_${workload//-/_}"
-for word in "$@"; do [[ "$word" != *=*.gate.* ]] || echo '{}' >"${word#*=}"; done
-exit "${!variable:-0}"
+# One that goes on: AGAIN_focal_loss=0.
+if [[ "$*" == *--resume* ]]; then
+  campaign="$(grep -oE 'resume [^ ]+' <<<"$*" | cut -d ' ' -f 2)"
+  [[ -s "$campaign/plan.jsonl" ]] || exit 1
+  workload="$(basename "$campaign")"
+  variable="AGAIN_${workload//-/_}"
+  echo "$*" >>"${RESUMED:-/dev/null}"
+fi
+code="${!variable:-0}"
+verdict='{}'
+[[ $code != 5 ]] || verdict='{"verdict": "inconclusive"}'
+[[ $code != 55 ]] || code=5 # not comparable
+for word in "$@"; do
+  [[ "$word" != *=*.gate.* ]] || echo "$verdict" >"${word#*=}"
+  [[ "$last" != --out ]] || { mkdir -p "$word" && echo plan >"$word/plan.jsonl"; }
+  last="$word"
+done
+exit "$code"
 END
 chmod +x quickstart program
 
@@ -76,12 +93,29 @@ echo 'no commit' >record
 expect 'a record that is none' 0 "against $(short second)" "${nightly[@]}"
 expect 'a given baseline goes before the record' 0 "against $(short first)" \
   "${nightly[@]}" --baseline "$(short first)"
-expect 'inconclusive' 5 'exit code 5' env VERDICT_focal_loss=5 "${nightly[@]}"
-expect 'a regression goes before what is inconclusive' 4 '2 of 2 gates ran' env VERDICT_focal_loss=5 \
+expect 'inconclusive' 5 'exit code 5' env VERDICT_focal_loss=5 AGAIN_focal_loss=5 "${nightly[@]}"
+expect 'a regression goes before what is inconclusive' 4 '2 of 2 gates ran' env VERDICT_focal_loss=5 AGAIN_focal_loss=5 \
   VERDICT_null=4 .ci/nightly --workloads 'focal-loss null'
+twice=(.ci/nightly --workloads 'focal-loss null' --baseline "$(short first)")
+expect 'what is inconclusive goes on once more the same night' 0 '2 of 2 gates ran, exit code 0' \
+  env VERDICT_focal_loss=5 AGAIN_focal_loss=0 RESUMED=resumed "${twice[@]}"
+grep -qE -- '--budget (8[0-9]|90) --resume .*/focal-loss' resumed || {
+  printf 'FAILED it goes on in the time that is left: %s\n' "$(cat resumed)"
+  failed=1
+}
+expect 'and may be red then' 4 'exit code 4' env VERDICT_focal_loss=5 AGAIN_focal_loss=4 "${twice[@]}"
+expect 'what could not go on has the verdict that it had' 5 'exit code 5' \
+  env VERDICT_focal_loss=5 AGAIN_focal_loss=1 "${twice[@]}"
+expect 'not where the night is over' 5 '2 of 2 gates ran' \
+  env VERDICT_focal_loss=5 AGAIN_focal_loss=0 "${twice[@]}" --minutes 0
+expect 'nor where the number of pairs is given' 5 '2 of 2 gates ran' \
+  env VERDICT_focal_loss=5 AGAIN_focal_loss=0 "${twice[@]}" --pairs 30
+expect 'nor what cannot be compared' 5 '2 of 2 gates ran' \
+  env VERDICT_focal_loss=55 AGAIN_focal_loss=0 "${twice[@]}"
+expect 'minutes that are none' 1 'no whole number' .ci/nightly --minutes -3
 expect 'what did not run goes before a regression' 1 '1 of 2 gates ran' env VERDICT_focal_loss=4 \
   VERDICT_null=1 .ci/nightly --workloads 'focal-loss null'
-expect 'an interrupt' 2 'interrupted' env VERDICT_focal_loss=2 "${nightly[@]}"
+expect 'an interrupt, of what the night before could not tell' 2 'interrupted' env AGAIN_focal_loss=2 "${nightly[@]}"
 expect 'an anchor that no longer builds costs no verdict' 0 'the anchor '"$(short first)"' does not build' \
   env DOES_NOT_BUILD=first "${nightly[@]}" --anchor "$(short first)"
 expect 'and a regression is found all the same' 4 'exit code 4' \
