@@ -62,8 +62,13 @@ void Nights::begin(NightBudget budget, std::size_t metrics) {
   // Before the price: no budget makes up for them.
   require_enough(metrics);
   const std::size_t least = fewest(metrics);
+  ClusterCost cost = cost_;
+  // Nights are judged together: a total of fewer rounds has its stalls in other clusters.
+  if (planned()) {
+    cost.least_rounds = cost.most_rounds = static_cast<std::size_t>(rounds());
+  }
   const auto plan_for = [&](double seconds) {
-    return plan_clusters(seconds, cost_, least, options_.most_clusters, campaign_.plan.block);
+    return plan_clusters(seconds, cost, least, options_.most_clusters, campaign_.plan.block);
   };
   extension_.clear();
   ClusterPlan plan = plan_for(budget.seconds);

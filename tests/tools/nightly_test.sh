@@ -31,10 +31,11 @@ if [[ "$*" == *"harness' suite"* ]]; then
   [[ "$*" != *--anchor* ]] || exit 1
 fi
 variable="VERDICT_${workload//-/_}"
-# One that goes on: AGAIN_focal_loss=0.
+[[ "$*" != *--pool* || -z "${NO_POOL:-}" ]] || exit 1
+# One that goes on, as a campaign that pools can: AGAIN_focal_loss=0.
 if [[ "$*" == *--resume* ]]; then
   campaign="$(grep -oE 'resume [^ ]+' <<<"$*" | cut -d ' ' -f 2)"
-  [[ -s "$campaign/plan.jsonl" ]] || exit 1
+  grep -qs pool "$campaign/plan.jsonl" || exit 1
   workload="$(basename "$campaign")"
   variable="AGAIN_${workload//-/_}"
   echo "$*" >>"${RESUMED:-/dev/null}"
@@ -45,7 +46,7 @@ verdict='{}'
 [[ $code != 55 ]] || code=5 # not comparable
 for word in "$@"; do
   [[ "$word" != *=*.gate.* ]] || echo "$verdict" >"${word#*=}"
-  [[ "$last" != --out ]] || { mkdir -p "$word" && echo plan >"$word/plan.jsonl"; }
+  [[ "$last" != --out ]] || { mkdir -p "$word" && echo "$*" >"$word/plan.jsonl"; }
   last="$word"
 done
 exit "$code"
@@ -96,26 +97,50 @@ expect 'a given baseline goes before the record' 0 "against $(short first)" \
 expect 'inconclusive' 5 'exit code 5' env VERDICT_focal_loss=5 AGAIN_focal_loss=5 "${nightly[@]}"
 expect 'a regression goes before what is inconclusive' 4 '2 of 2 gates ran' env VERDICT_focal_loss=5 AGAIN_focal_loss=5 \
   VERDICT_null=4 .ci/nightly --workloads 'focal-loss null'
-twice=(.ci/nightly --workloads 'focal-loss null' --baseline "$(short first)")
-expect 'what is inconclusive goes on once more the same night' 0 '2 of 2 gates ran, exit code 0' \
-  env VERDICT_focal_loss=5 AGAIN_focal_loss=0 RESUMED=resumed "${twice[@]}"
-grep -qE -- '--budget (8[0-9]|90) --resume .*/focal-loss' resumed || {
-  printf 'FAILED it goes on in the time that is left: %s\n' "$(cat resumed)"
-  failed=1
+pair=(.ci/nightly --workloads 'focal-loss null' --baseline "$(short first)")
+asked() { # DESCRIPTION PATTERN: what the second go was asked, one line each
+  grep -qE -- "$2" resumed || { printf 'FAILED %s: %s\n' "$1" "$(cat resumed)" && failed=1; }
 }
-expect 'and may be red then' 4 'exit code 4' env VERDICT_focal_loss=5 AGAIN_focal_loss=4 "${twice[@]}"
-expect 'what could not go on has the verdict that it had' 5 'exit code 5' \
-  env VERDICT_focal_loss=5 AGAIN_focal_loss=1 "${twice[@]}"
-expect 'not where the night is over' 5 '2 of 2 gates ran' \
-  env VERDICT_focal_loss=5 AGAIN_focal_loss=0 "${twice[@]}" --minutes 0
-expect 'nor where the number of pairs is given' 5 '2 of 2 gates ran' \
-  env VERDICT_focal_loss=5 AGAIN_focal_loss=0 "${twice[@]}" --pairs 30
-expect 'nor what cannot be compared' 5 '2 of 2 gates ran' \
-  env VERDICT_focal_loss=55 AGAIN_focal_loss=0 "${twice[@]}"
+export RESUMED="$work/tree/resumed"
+expect 'what is inconclusive goes on once more the same night' 0 '2 of 2 gates ran, exit code 0' \
+  env VERDICT_focal_loss=5 AGAIN_focal_loss=0 "${pair[@]}" --out once
+asked 'in the time that is left' '--budget (8[89]|90) --resume .*/focal-loss'
+grep -qF inconclusive once/focal-loss.gate.json && { echo 'FAILED an old verdict' && failed=1; }
+[[ ! -e once/focal-loss.again.gate.json ]] || { echo 'FAILED two verdicts of one night' && failed=1; }
+rm resumed
+expect 'each of two in half of it' 0 'exit code 0' \
+  env VERDICT_focal_loss=5 VERDICT_null=5 AGAIN_focal_loss=0 "${pair[@]}"
+asked 'the first in half' '--budget 4[45] --resume .*/focal-loss'
+asked 'the second in all' '--budget (8[89]|90) --resume .*/null'
+rm resumed
+expect 'and may be red then' 4 'exit code 4' env VERDICT_focal_loss=5 AGAIN_focal_loss=4 "${pair[@]}"
+expect 'or invalid' 1 '1 of 2 gates ran' env VERDICT_focal_loss=5 AGAIN_focal_loss=3 "${pair[@]}"
+echo none >record.open
+expect 'what fails in going on did not run' 1 '1 of 2 gates ran' \
+  env VERDICT_focal_loss=5 AGAIN_focal_loss=1 "${pair[@]}" --record record --out failing
+[[ ! -s record.open || "$(cat record.open)" == none ]] || { echo 'FAILED it would fail each night' && failed=1; }
+grep -qF inconclusive failing/focal-loss.gate.json || { echo 'FAILED the verdict before it is lost' && failed=1; }
+expect 'an interrupt of the second go' 2 'interrupted' \
+  env VERDICT_focal_loss=5 AGAIN_focal_loss=2 "${pair[@]}" --record record
+grep -qE '^focal-loss .*/focal-loss$' record.open || { echo 'FAILED what was interrupted is lost' && failed=1; }
+rm record.open
+expect 'hides nothing that is red' 4 'exit code 4' \
+  env VERDICT_focal_loss=5 AGAIN_focal_loss=2 VERDICT_null=4 "${pair[@]}"
+for options in '--minutes 0' '--pairs 30' '--budget 20'; do
+  # shellcheck disable=SC2086  # two words
+  expect "none with $options, and nothing pools" 5 '2 of 2 gates ran' \
+    env VERDICT_focal_loss=5 AGAIN_focal_loss=0 NO_POOL=1 "${pair[@]}" $options
+done
+expect 'one where both are asked for' 0 'exit code 0' \
+  env VERDICT_focal_loss=5 AGAIN_focal_loss=0 "${pair[@]}" --budget 20 --minutes 60
+expect 'none of what cannot be compared' 5 '2 of 2 gates ran' \
+  env VERDICT_focal_loss=55 AGAIN_focal_loss=0 "${pair[@]}"
+expect 'a workload twice' 1 'null twice' .ci/nightly --workloads 'null focal-loss null'
 expect 'minutes that are none' 1 'no whole number' .ci/nightly --minutes -3
 expect 'what did not run goes before a regression' 1 '1 of 2 gates ran' env VERDICT_focal_loss=4 \
   VERDICT_null=1 .ci/nightly --workloads 'focal-loss null'
-expect 'an interrupt, of what the night before could not tell' 2 'interrupted' env AGAIN_focal_loss=2 "${nightly[@]}"
+expect 'an interrupt' 2 'interrupted' env VERDICT_focal_loss=2 "${nightly[@]}"
+expect 'and one of what the night before could not tell' 2 'interrupted' env AGAIN_focal_loss=2 "${nightly[@]}"
 expect 'an anchor that no longer builds costs no verdict' 0 'the anchor '"$(short first)"' does not build' \
   env DOES_NOT_BUILD=first "${nightly[@]}" --anchor "$(short first)"
 expect 'and a regression is found all the same' 4 'exit code 4' \
@@ -123,6 +148,8 @@ expect 'and a regression is found all the same' 4 'exit code 4' \
 [[ ! -e build/assets ]] || { echo 'FAILED assets were got for workloads without any' && failed=1; }
 expect 'a suite, which has no anchor' 4 '2 of 2 gates ran' env VERDICT_suite=4 \
   .ci/nightly --workloads 'null suite' --anchor "$(short first)"
+expect 'a suite does not go on the same night' 5 'exit code 5' \
+  env VERDICT_suite=5 AGAIN_suite=0 .ci/nightly --workloads suite
 expect 'a baseline that does not build' 1 'does not build' \
   env DOES_NOT_BUILD=first "${nightly[@]}" --baseline "$(short first)"
 expect 'no workload' 1 'nothing would be gated' .ci/nightly --workloads ' '
