@@ -33,6 +33,7 @@ std::string so_far_text(const GateRow& row) {
 
 /// "look 1 of 4 in 3 min 12 s, at most 31 min 4 s left".
 std::string time_text(const GateReport& report, const CampaignProgress& progress) {
+  if (progress.planned == 0) return "the next one's cost decides how many";
   const auto done = static_cast<std::size_t>(progress.done);
   const auto taken = std::count_if(report.looks.begin(), report.looks.end(),
                                    [&](std::size_t look) { return look <= done; });
@@ -42,6 +43,7 @@ std::string time_text(const GateReport& report, const CampaignProgress& progress
 }
 
 std::string count_text(const GateReport& report, const CampaignProgress& progress) {
+  if (progress.planned == 0) return fmt::format("{} {}", report.unit, progress.done);
   return fmt::format("{} {} of at most {}", report.unit, progress.done, progress.planned);
 }
 

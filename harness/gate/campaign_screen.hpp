@@ -15,13 +15,14 @@ namespace harness {
 /// Where a campaign is, behind a pair or cluster that did not end it.
 struct CampaignProgress {
   std::int64_t done = 0;
-  std::int64_t planned = 0;
+  std::int64_t planned = 0;    ///< 0: what the next one costs decides
   double seconds_to_look = 0;  ///< until the next look of the plan, about
   double seconds_left = 0;     ///< at most, about
 };
 
 /// "cluster 7 of at most 96: time.step 0.9987 [0.9921, 1.0066] so far, no verdict; look 1 of 4 in
-/// 3 min 12 s, at most 31 min 4 s left". Precondition: `report` has rows, of pairs.
+/// 3 min 12 s, at most 31 min 4 s left"; "cluster 1: time.step 0.9987 so far, no verdict; the next
+/// one's cost decides how many". Precondition: `report` has rows, of pairs.
 std::string progress_line(const GateReport& report, const CampaignProgress& progress);
 
 /// `improvement` on a scale of `width` characters from three margins worse to three better: the

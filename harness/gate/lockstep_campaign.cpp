@@ -207,7 +207,7 @@ class LockstepCampaign {
   }
 
   NightBudget budget() const {
-    if (const std::optional<double> given = given_budget()) return {*given, false};
+    if (options_.budget_seconds) return {*options_.budget_seconds, false};
     const LockstepRules& rules = options_.rules.lockstep;
     // Also where the anchor was left out: a plan was made with that time.
     const bool anchored = !options_.anchor.text.empty();
@@ -215,11 +215,6 @@ class LockstepCampaign {
     const double usual = anchored ? rules.anchor_budget_minutes : rules.budget_minutes;
     const auto own = budgets.find(sides_.workload());
     return {kMinute * (own == budgets.end() ? usual : own->second), true};
-  }
-
-  /// By the user, or extended by an earlier night.
-  std::optional<double> given_budget() const {
-    return options_.budget_seconds ? options_.budget_seconds : nights_.campaign().budget_seconds;
   }
 
   void begin_night() {
@@ -247,11 +242,12 @@ class LockstepCampaign {
     sides_.judge(nights_.plan(), report);
     const Night& night = nights_.campaign().plan.nights.back();
     report.notes.push_back(
-        fmt::format("the budget of {} was spent after {} of {}", format_time_left(budget().seconds),
+        fmt::format("the budget of {} was spent after {} of {}", format_time_left(budget().most()),
                     *night.ended, format_count(static_cast<long long>(night.clusters), "cluster")));
   }
 
   void say(const GateReport& report, const CampaignDecision& decision) const {
+    if (!nights_.planned()) return hooks_.show(report, {nights_.done()});
     const auto planned = nights_.planned_clusters();
     hooks_.show(report, {nights_.done(), planned, nights_.seconds_until(decision.clusters),
                          nights_.seconds_until(static_cast<std::size_t>(planned))});

@@ -13,8 +13,6 @@ namespace harness {
 namespace {
 
 constexpr double kMinute = 60;
-/// Of the usual budget: nobody who gave none waits for longer.
-constexpr double kUsualAtMost = 2;
 
 /// Clusters of before they were timed by themselves: all but the starts.
 double rounds_seconds_of(const ClusterRecord& record) {
@@ -46,6 +44,7 @@ void Nights::add(const ClusterRecord& record, bool earlier) {
   cost_.round_seconds =
       rounds_seconds / static_cast<double>(std::max<std::size_t>(record.sides[0].turns.size(), 1));
   last_seconds_ = record.seconds;
+  if (record.cluster == 1) first_seconds_ = record.seconds;
   done_ = record.cluster;
   if (earlier && of_this_night() > 0) earlier_ += record.seconds;
 }
@@ -71,9 +70,10 @@ void Nights::begin(NightBudget budget, std::size_t metrics) {
     return plan_clusters(seconds, cost, least, options_.most_clusters, campaign_.plan.block);
   };
   extension_.clear();
+  extended_ = false;
   ClusterPlan plan = plan_for(budget.seconds);
   if (plan.clusters == 0 && budget.usual) {
-    plan = plan_for(kUsualAtMost * budget.seconds);
+    plan = plan_for(budget.most());
     if (plan.clusters > 0) {
       extend(budget,
              fmt::format("a cluster takes {}, and the usual {} have no room for {}",
@@ -99,18 +99,18 @@ bool Nights::time_for_another(NightBudget budget) {
   extension_.clear();
   const double then = elapsed() + each();
   if (then <= budget.seconds) return true;
-  if (!budget.usual || then > kUsualAtMost * budget.seconds) return false;
-  extend(budget,
-         fmt::format("the usual {} were spent after {} of {}", format_time_left(budget.seconds),
-                     of_this_night(), clusters_of_this_night()));
-  write_plan(folder_, campaign_);
+  if (then > budget.most()) return false;
+  if (!extended_) {
+    extend(budget,
+           fmt::format("the usual {} were spent after {} of {}", format_time_left(budget.seconds),
+                       of_this_night(), clusters_of_this_night()));
+  }
   return true;
 }
 
 void Nights::extend(NightBudget budget, const std::string& why) {
-  campaign_.budget_seconds = kUsualAtMost * budget.seconds;
-  extension_ =
-      fmt::format("{}: up to {} may be taken", why, format_time_left(*campaign_.budget_seconds));
+  extended_ = true;
+  extension_ = fmt::format("{}: up to {} may be taken", why, format_time_left(budget.most()));
 }
 
 void Nights::end_early() {
@@ -159,7 +159,10 @@ std::int64_t Nights::of_this_night() const {
 double Nights::elapsed() const { return earlier_ + seconds_since(start_); }
 
 double Nights::each() const {
-  return elapsed() / static_cast<double>(std::max<std::int64_t>(of_this_night(), 1));
+  const auto clusters = static_cast<double>(std::max<std::int64_t>(of_this_night(), 1));
+  // The others say what is to come.
+  const bool with_cold = before_last_night(campaign_.plan) == 0 && of_this_night() > 1;
+  return with_cold ? (elapsed() - first_seconds_) / (clusters - 1) : elapsed() / clusters;
 }
 
 }  // namespace harness

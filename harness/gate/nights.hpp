@@ -31,6 +31,8 @@ class TooFewPairs : public Error {
 struct NightBudget {
   double seconds = 0;
   bool usual = false;  ///< nobody gave it: where it does not do, twice as much may be taken
+
+  double most() const { return usual ? 2 * seconds : seconds; }
 };
 
 /// Keeps plan.jsonl in the campaign's folder.
@@ -47,11 +49,11 @@ class Nights {
   void require_enough(std::size_t metrics) const;
   /// The next night, frozen before its first look, from its budget and what the last cluster cost.
   /// `metrics`: how many are tested. A machine that is busy while the price is found makes a usual
-  /// budget seem too small: then twice of it is the campaign's own from here on, after a stop too.
+  /// budget seem too small: then the plan may fill twice of it.
   /// Throws BudgetTooSmall, TooFewPairs. Precondition: a cluster was added.
   void begin(NightBudget budget, std::size_t metrics);
   /// A machine that is busy later than that spends a usual budget before the plan is done: then,
-  /// too, there is twice of it. Precondition: a night was begun.
+  /// too, twice of it may be taken. Precondition: a night was begun.
   bool time_for_another(NightBudget budget);
   /// The night ends here for want of time.
   void end_early();
@@ -69,8 +71,8 @@ class Nights {
   double seconds_until(std::size_t clusters) const;
   /// "40 clusters of 12 rounds each, about 9 min".
   std::string sentence() const;
-  /// That the call before, of begin() or time_for_another(), found the usual budget too small, and
-  /// why; else empty.
+  /// That the call before, of begin() or time_for_another(), was the first of this night to find
+  /// the usual budget too small, and why; else empty.
   const std::string& extension() const { return extension_; }
 
  private:
@@ -85,9 +87,11 @@ class Nights {
   std::filesystem::path folder_;
   GateOptions options_;
   ClusterCost cost_{};
-  double last_seconds_ = 0;  ///< of the last cluster
-  double earlier_ = 0;       ///< seconds of this night's clusters that a process before measured
-  double expected_ = 0;      ///< of the plan
+  double last_seconds_ = 0;   ///< of the last cluster
+  double earlier_ = 0;        ///< seconds of this night's clusters that a process before measured
+  double expected_ = 0;       ///< of the plan
+  double first_seconds_ = 0;  ///< of the campaign's first cluster, whose starts are cold
+  bool extended_ = false;     ///< this night, and it was told
   std::string extension_{};
   std::int64_t done_ = 0;
   Steady::time_point start_ = Steady::now();

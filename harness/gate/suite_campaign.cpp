@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -116,19 +117,30 @@ class SuiteCampaign {
     try {
       GateReport found = run_lockstep_campaign(steps, hooks);
       keep_verdict(steps.out, found);
-      name_after(task, found);
-      methods_.push_back(found.method);
-      append(found.rows, steps_.rows);
-      append(found.notes, steps_.notes);
-      append(found.forbidding, steps_.forbidding);
+      add_steps(task, std::move(found));
     } catch (const NeverBegan& why) {  // an old build, or one that does not know the task
       leave_to_suites(task, why.what_failed() + ": " + why.why());
     } catch (const TooFewPairs& why) {
       leave_to_suites(task, why.what_failed() + ": " + why.why());
     } catch (const BudgetTooSmall& why) {
-      leave_to_suites(task, fmt::format("its share of the budget is {}; {}",
-                                        format_time_left(budget_of(task)), why.why()));
+      const std::string reason = fmt::format("its share of the budget is {}; {}",
+                                             format_time_left(budget_of(task)), why.why());
+      // What earlier nights measured is not lost with the time for another one.
+      if (std::optional<GateReport> earlier = read_verdict(steps.out)) {
+        earlier->notes.push_back("goes on with no more clusters: " + reason);
+        add_steps(task, std::move(*earlier));
+      } else {
+        leave_to_suites(task, reason);
+      }
     }
+  }
+
+  void add_steps(const SuiteTaskCommands& task, GateReport found) {
+    name_after(task, found);
+    methods_.push_back(found.method);
+    append(found.rows, steps_.rows);
+    append(found.notes, steps_.notes);
+    append(found.forbidding, steps_.forbidding);
   }
 
   void leave_to_suites(const SuiteTaskCommands& task, const std::string& why) {

@@ -244,6 +244,31 @@ TEST_CASE("whole suites follow with what is left of the budget, also after a sto
   CHECK(fs::exists(out / "suites/verdict.jsonl"));
 }
 
+TEST_CASE("steps that nights left open stay in the verdict where there is no time for more of them",
+          "[gate][suite][lockstep][resume][cli][long]") {
+  const StepsHome home;
+  const TemporaryFolder folder;
+  const fs::path out = folder / "out";
+  json rules = read_json_file(home / "rules/gate.json");
+  // Nothing is the same within so little.
+  rules["lockstep"]["metrics"] = {{{"tag", "time.unit"}, {"margin", 0.0001}}};
+  std::ofstream(home / "rules/gate.json") << rules.dump();
+  const std::string suite = home.suite_command(" --tasks stub-queries");
+  Process process({"gate", "--ab-base", suite, "--ab-cand", suite, "--out", out.string(), "--pool",
+                   "--pairs", "16", "--budget", "60", "--allow-debug"},
+                  home.environment(), {}, SuiteHome::program());
+  wait_until([&] { return fs::exists(out / "steps/stub-queries/verdict.jsonl"); });
+  process.signal(SIGINT);
+  REQUIRE(process.wait().code == 2);
+  const Outcome outcome = home.gate({"--resume", out.string(), "--budget", "0.01"});
+  CAPTURE(outcome.out, outcome.err);
+  CHECK(outcome.code == 5);
+  const json report = json::parse(outcome.out);
+  CHECK(row_of(report, "stub-queries/lockstep time.step").at("n") == 16);
+  CHECK_THAT(report.at("notes").dump(),
+             Catch::Contains("stub-queries/lockstep: goes on with no more clusters: its share"));
+}
+
 TEST_CASE("suites in turn that do not fit together are told apart at once", "[gate][suite][cli]") {
   const StepsHome home;
   const TemporaryFolder folder;

@@ -104,8 +104,10 @@ TEST_CASE("a usual budget that seems too small may take twice as long", "[gate][
   CHECK(nights.extension() ==
         "a cluster takes 4 s, and the usual 30 s have no room for 14: up to 1 min 00 s may be "
         "taken");
-  // Who goes on with it after a stop has that time, too.
-  CHECK(read_plan(folder.path())->budget_seconds == 60);
+  // Told once, and nothing that a later night would begin with.
+  CHECK(nights.time_for_another({30, true}));
+  CHECK(nights.extension().empty());
+  CHECK_FALSE(read_plan(folder.path())->budget_seconds.has_value());
   // One that does is as it was.
   const TemporaryFolder other;
   Nights usual(campaign(false), other.path(), {});
@@ -179,9 +181,28 @@ TEST_CASE("a usual budget that is spent before the plan is done may take twice a
   CHECK(nights.time_for_another({43, true}));
   CHECK(nights.extension() ==
         "the usual 43 s were spent after 10 of 40 clusters: up to 1 min 26 s may be taken");
-  CHECK(read_plan(folder.path())->budget_seconds == 86);
   CHECK(nights.planned_clusters() == 40);
   // Told once.
-  CHECK(nights.time_for_another({86}));
+  CHECK(nights.time_for_another({43, true}));
   CHECK(nights.extension().empty());
+  // The next night has the usual time again.
+  CHECK_FALSE(read_plan(folder.path())->budget_seconds.has_value());
+}
+
+TEST_CASE("what is to come costs what the clusters behind the first did", "[gate][plan]") {
+  const TemporaryFolder folder;
+  PlannedCampaign before = campaign(false);
+  before.rounds = 10;
+  before.plan.nights = {{40, std::nullopt}};
+  Nights nights(before, folder.path(), {});
+  ClusterRecord cold = cluster_of(1, 10);
+  cold.seconds += 20;
+  nights.add(cold, true);
+  CHECK(nights.seconds_until(2) == Approx(24).margin(1));
+  nights.add(cluster_of(2, 10), true);
+  nights.add(cluster_of(3, 10), true);
+  CHECK(nights.seconds_until(13) == Approx(40).margin(1));
+  // 32 s, and 4 s for another one.
+  CHECK(nights.time_for_another({37}));
+  CHECK_FALSE(nights.time_for_another({35}));
 }

@@ -120,6 +120,10 @@ expect 'what fails in going on did not run' 1 '1 of 2 gates ran' \
   env VERDICT_focal_loss=5 AGAIN_focal_loss=1 "${pair[@]}" --record record --out failing
 [[ ! -s record.open || "$(cat record.open)" == none ]] || { echo 'FAILED it would fail each night' && failed=1; }
 grep -qF inconclusive failing/focal-loss.gate.json || { echo 'FAILED the verdict before it is lost' && failed=1; }
+expect 'a night that goes on the next one' 5 'exit code 5' \
+  env VERDICT_focal_loss=5 AGAIN_focal_loss=5 "${pair[@]}" --record record --out open
+expect 'and fails then' 1 '1 of 2 gates ran' env AGAIN_focal_loss=1 "${pair[@]}" --record record
+[[ "$(cat record.open)" == none ]] || { echo 'FAILED it would fail each night, too' && failed=1; }
 expect 'an interrupt of the second go' 2 'interrupted' \
   env VERDICT_focal_loss=5 AGAIN_focal_loss=2 "${pair[@]}" --record record
 grep -qE '^focal-loss .*/focal-loss$' record.open || { echo 'FAILED what was interrupted is lost' && failed=1; }
