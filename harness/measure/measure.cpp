@@ -278,7 +278,7 @@ Result measure(RunPlan& plan, const MeasureTask& task) {
   }
   if (task.orders != nullptr) {
     hooks.orders = task.orders;
-    if (const Clock clock = task.orders->clock()) hooks.clock = clock;
+    if (const Clock clock = task.orders->clock()) hooks.clock = plan.context.seconds_worked = clock;
     hooks.between_steps = {};                          // others are waiting for their turns
     observers.insert(observers.begin(), task.orders);  // it answers before others write
   }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/steady.hpp"
 #include "harness/scenario/observer.hpp"
 #include "harness/workload/capabilities.hpp"
 
@@ -14,7 +15,6 @@ namespace harness {
 
 /// Seconds on a monotonic clock.
 using Clock = std::function<double()>;
-double steady_seconds();
 
 /// Times steps. A step pays two clock reads for itself and two for each phase, nothing else:
 /// observers run between steps.

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/steady.hpp"
 #include "harness/base/tuning.hpp"
 #include "harness/base/types.hpp"
 #include "harness/workload/model_task.hpp"
@@ -123,6 +124,9 @@ struct WorkloadContext {
   /// Says `what` in a line and ends the process as an aborted run ends: for a model that does not
   /// come back. From any thread.
   std::function<void(const std::string& what)> give_up = [](const std::string&) { std::_Exit(2); };
+  /// Seconds that this process had, also where others stop it for their turns: to end a model that
+  /// takes too long, not to time one. From any thread.
+  std::function<double()> seconds_worked = steady_seconds;
 
   [[nodiscard]] Phase phase(const char* name) const { return {phases, name}; }
   int rank() const { return ranks == nullptr ? 0 : ranks->rank(); }

@@ -1,4 +1,5 @@
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <ATen/autocast_mode.h>
 #include <dlfcn.h>
 #include <omp.h>
@@ -40,6 +41,13 @@ TEST_CASE("the allocator counts what tensors hold, and the peak", "[runtime]") {
   CHECK(kernels::memory_counters().peak_bytes == before.current_bytes);
   CHECK(at::empty({0}).numel() == 0);
   CHECK_THROWS_WITH(kernels::use_allocator("pool"), Catch::Contains("known: pooled, system"));
+}
+
+TEST_CASE("branches that a model forks get no more threads than were asked for", "[runtime]") {
+  const int before = kernels::threads();
+  kernels::set_threads(1);
+  CHECK(at::get_num_interop_threads() == 1);
+  kernels::set_threads(before);
 }
 
 TEST_CASE("tensors go back to the allocator they came from, whichever is in use", "[runtime]") {

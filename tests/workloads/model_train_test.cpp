@@ -123,6 +123,13 @@ TEST_CASE("a model that gives its losses is trained", "[model]") {
     refused("return {'total': self.weight.sum()}", "'total'");
     refused("return {'a b': self.weight.sum(), 'a_b': self.bias.sum()}", "both called a_b");
   }
+  SECTION("too many losses, and others than at first") {
+    refused(
+        "all = {'a': self.weight.sum()}\n    for i in range(64):\n        all[str(i)] = "
+        "self.bias.sum()\n    return all",
+        "at most 64");
+    refused("return {'l' + str(int(labels[0])): self.weight.sum()}", "at first");
+  }
   SECTION("a graph that cannot be walked back") {
     refused("y = self.weight.exp()\n    z = y.sum()\n    y.mul_(2)\n    return z + y.sum()",
             "failed");

@@ -2,6 +2,7 @@
 // ImageNet's pictures; for Fashion-MNIST, the default, a linear head on its features.
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -40,9 +41,11 @@ class Classify : public Inference {
     const double maps = 4.0 * (96 + 144) * side * side / 4;
     const auto batch = static_cast<double>(context.batch_size);
     const std::int64_t times = times_over(context);
-    const std::int64_t kept = pictures_
-                                  ? std::min(times * pictures_->count(), context.samples_in_memory)
-                                  : context.samples_in_memory;
+    // Of a folder that was not opened yet a batch at least; there are thousands of the others.
+    const std::int64_t known = pictures_                  ? times * pictures_->count()
+                               : context.data_dir.empty() ? context.samples_in_memory
+                                                          : context.batch_size;
+    const std::int64_t kept = std::min(known, context.samples_in_memory);
     return {kModel + static_cast<double>(kept) * picture + (batch + 32) * (picture + maps)};
   }
 

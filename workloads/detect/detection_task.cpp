@@ -35,9 +35,20 @@ WorkloadInfo detection_info(const std::string& name, const std::string& summary)
 }
 
 Description DetectionTask::describe(const WorkloadContext& context) const {
+  const std::string& given = context.settings.at("weights");
+  if (!given.empty() && context.quality_metric != kDetectionMetric) {
+    // The speed would be that of one model, and the quality of another.
+    throw Error(
+        "--set weights=" + given,
+        "the quality of this tier is that of the weights in the golden data",
+        "take a tier that is judged by " + std::string(kDetectionMetric) + ", or leave it out");
+  }
   const double picture = 4.0 * 3 * static_cast<double>(spec_.side * spec_.side);
-  const std::int64_t kept =
-      data_ ? std::min(samples(), context.samples_in_memory) : context.samples_in_memory;
+  // Of a folder that was not opened yet a batch at least.
+  const std::int64_t known = data_                      ? samples()
+                             : context.data_dir.empty() ? scene_set(spec_.scenes).eval_count
+                                                        : context.batch_size;
+  const std::int64_t kept = std::min(known, context.samples_in_memory);
   return {static_cast<double>(kept) * picture +
           retinanet_answer_bytes(context.batch_size, spec_.side, spec_.side, spec_.classes,
                                  spec_.architecture)};

@@ -107,7 +107,7 @@ Quality Inference::evaluate() {
     std::iota(batch.begin(), batch.end(), first);
     load(batch);
     const Precision precision(*this);
-    answers.push_back(answer(batch));
+    answers.push_back(answer(batch).clone());  // a model may answer in the same memory each time
   }
   if (!queue_.empty()) load(queue_);
   return score(at::cat(answers));

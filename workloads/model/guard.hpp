@@ -15,8 +15,9 @@ class Guard {
   using GiveUp = std::function<void(const std::string& what)>;
 
   /// `give_up` is called, with a line that begins with `name`, when a call takes longer than it may
-  /// or the process ends inside of one; it does not return.
-  Guard(std::string name, GiveUp give_up);
+  /// or the process ends inside of one; it does not return. `clock`: seconds that this process had,
+  /// from any thread.
+  Guard(std::string name, GiveUp give_up, std::function<double()> clock);
   ~Guard();
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
@@ -40,7 +41,8 @@ class Guard {
 
   std::string name_;
   GiveUp give_up_;
-  std::atomic<double> until_ = 0;  ///< on the steady clock, seconds; 0: the model is not running
+  std::function<double()> clock_;
+  std::atomic<double> until_ = 0;  ///< on that clock; 0: the model is not running
   std::atomic<double> most_ = 0;
   std::atomic<const char*> late_ = "";
   std::mutex mutex_;

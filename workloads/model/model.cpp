@@ -41,8 +41,9 @@ class OwnModel : public Inference {
     for (const auto& shape : task.outputs) answer += 4.0 * static_cast<double>(values_of(shape));
     const std::int64_t drawn = task.samples.drawn;
     const std::int64_t count = samples_ ? samples_->count() : drawn;
+    // Of data that was not counted yet a batch at least: the rest is known once it is opened.
     const std::int64_t kept =
-        count > 0 ? std::min(count, context.samples_in_memory) : context.samples_in_memory;
+        std::min(count > 0 ? count : context.batch_size, context.samples_in_memory);
     const auto batch = static_cast<double>(context.batch_size + kReferenceBatch);
     // As read, as a stream, as loaded; and answers by parts and whole, its own and the reference's.
     constexpr double kOfProgram = 3;
@@ -138,6 +139,8 @@ class OwnModel : public Inference {
         inputs.push_back(batch.size() == 1 ? batch.front() : at::cat(batch));
       }
       rows.push_back(rows_of(program, inputs, size).narrow(0, 0, here));
+      // The next answer may be in the same memory.
+      if (count > size) rows.back() = rows.back().clone();
     }
     return rows.size() == 1 ? rows.front() : at::cat(rows);
   }
@@ -193,7 +196,7 @@ class OwnModel : public Inference {
       for (std::int64_t i = first; i < std::min(first + kReferenceBatch, samples()); ++i) {
         asked.push_back(samples_->sample(i));
       }
-      rows.push_back(answers_of(reference, asked));
+      rows.push_back(answers_of(reference, asked).clone());
     }
     return at::cat(rows);
   }

@@ -49,7 +49,7 @@ OwnProgram::OwnProgram(const WorkloadContext& context, const ProgramFile& file,
                        const std::string& format, Script script)
     : context_(context),
       name_(printable(file.file.filename().string())),
-      guard_("model " + name_, context.give_up),
+      guard_("model " + name_, context.give_up, context.seconds_worked),
       allocator_(at::getCPUAllocator()) {
   {
     const Guard::Call call(guard_, kLoadingSeconds, "it was not loaded within");

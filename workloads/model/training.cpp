@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
+#include "harness/base/text.hpp"
 #include "harness/workload/registry.hpp"
 #include "kernels/runtime/allocator.hpp"
 #include "kernels/runtime/autocast.hpp"
@@ -30,6 +31,7 @@ namespace harness::workloads {
 namespace {
 
 constexpr const char* kTotal = "total";
+constexpr std::ptrdiff_t kMostLosses = 64;
 
 /// The shortest text that is this number.
 std::string shown(double value) {
@@ -171,8 +173,13 @@ class OwnTraining : public TorchWorkload, public Steps {
     return inputs;
   }
 
-  /// Their sum. Throws Error for what is no loss, has no name of its own, or cannot be trained.
-  at::Tensor losses_of(const std::vector<Output>& outputs, StepStats& stats) const {
+  /// Their sum. Throws Error for what is no loss, has no name of its own, or cannot be trained, and
+  /// for other names than at first: the series of a result are the same in each step.
+  at::Tensor losses_of(const std::vector<Output>& outputs, StepStats& stats) {
+    if (std::ssize(outputs) > kMostLosses) {
+      program_->refuse("gives " + std::to_string(outputs.size()) + " losses, at most " +
+                       std::to_string(kMostLosses) + " are measured");
+    }
     at::Tensor total;
     for (const Output& loss : outputs) {
       if (loss.value.numel() != 1 || !loss.value.is_floating_point()) {
@@ -194,6 +201,13 @@ class OwnTraining : public TorchWorkload, public Steps {
       program_->refuse("gives no loss that hangs on its parameters");
     }
     stats.losses[kTotal] = total.item<double>();
+    std::vector<std::string> names;
+    for (const auto& [name, loss] : stats.losses) names.push_back(name);
+    if (names_.empty()) names_ = names;
+    if (names != names_) {
+      program_->refuse("gives the losses " + join(names, ", ") + " now, and gave " +
+                       join(names_, ", ") + " at first");
+    }
     return total;
   }
 
@@ -210,6 +224,7 @@ class OwnTraining : public TorchWorkload, public Steps {
   at::Tensor labels_{};
   std::unique_ptr<OwnProgram> program_{};
   std::unique_ptr<torch::optim::Optimizer> optimizer_{};
+  std::vector<std::string> names_{};  ///< of the losses
   std::vector<std::int64_t> order_{};
   std::size_t next_ = 0;
   std::int64_t epoch_ = 0;

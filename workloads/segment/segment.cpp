@@ -1,6 +1,7 @@
 // Segmentation of pictures: MobileNetV2's maps and a light decoder, trained by segment-train.
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -39,9 +40,10 @@ class Segment : public Inference {
     constexpr double kPicture = 4.0 * 3 * kPixels;
     // Logits at the full extent, and what they are chosen from.
     constexpr double kAnswer = 2 * 4.0 * kMaskClasses * kPixels;
-    const auto held = static_cast<double>(scene_set("mini").eval_count) * kPixels * 4;
-    const auto kept = static_cast<double>(context.samples_in_memory) * kPicture;
-    const auto answers = static_cast<double>(scene_set("mini").eval_count) * kPixels * 4 * 2;
+    const std::int64_t scenes = scene_set("mini").eval_count;
+    const auto held = static_cast<double>(scenes) * kPixels * 4;
+    const auto kept = static_cast<double>(std::min(scenes, context.samples_in_memory)) * kPicture;
+    const auto answers = static_cast<double>(scenes) * kPixels * 4 * 2;
     return {kModel + held + kept + answers +
             static_cast<double>(context.batch_size + 32) * (kPicture * 8 + kAnswer)};
   }
