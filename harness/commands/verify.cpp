@@ -17,7 +17,7 @@
 namespace harness {
 namespace {
 
-const std::vector<std::string> kSettings = {"kernels", "precision", "threads"};
+const std::vector<std::string> kSettings = {"kernels", "precision", "threads", "tuning"};
 constexpr std::size_t kLargestGoldenFile = 64 << 20;
 
 const WorkloadEntry& workload_for(const std::string& file) {

@@ -96,7 +96,7 @@ class ConvBlockFunction : public torch::autograd::Function<ConvBlockFunction> {
       if (shape.bias_gradient) result[2] = at::empty({shape.out_channels}, at::kFloat);
       result[1] = convolution.backward_weights(input, gradient, activated, weights, result[2]);
     } else if (shape.bias_gradient && context->needs_input_grad(2)) {
-      result[2] = gradient.sum({0, 2, 3}, false, at::kFloat);
+      result[2] = convolution.backward_bias(gradient, activated);
     }
     if (by_residual) result[3] = gradient;
     return result;

@@ -57,6 +57,11 @@ class FoundLately {
   std::array<Entry, std::size_t{1} << kBits> entries_{};
 };
 
+/// The gradient before the ReLU, for whoever applies no mask.
+at::Tensor masked(const at::Tensor& grad_output, const at::Tensor& activated) {
+  return activated.defined() ? at::threshold_backward(grad_output, activated, 0) : grad_output;
+}
+
 }  // namespace
 
 std::string problem_of(const ConvolutionShape& s) {
@@ -126,21 +131,39 @@ Convolution* Convolution::find_or_make(const ConvolutionShape& shape,
   const std::lock_guard<std::mutex> lock(found.mutex);
   const auto [place, fresh] = found.convolutions.try_emplace({shape, algorithm, generation});
   if (!fresh) return place->second.get();
-  std::map<std::string, ConvolutionPasses> chosen;
+  std::map<ConvolutionPass, std::string> names;
   for (const ConvolutionPass pass : kPasses) {
-    chosen[tuned ? tuned_kernel(shape, pass) : choose_kernel(shape, pass, algorithm)].insert(pass);
+    names[pass] = tuned ? tuned_kernel(shape, pass) : choose_kernel(shape, pass, algorithm);
   }
   std::unique_ptr<Convolution> made(new Convolution(shape));
-  for (const auto& [name, passes] : chosen) {
-    const std::shared_ptr<ConvolutionKernel> kernel = convolution_kernel(name).make(shape, passes);
-    if (!kernel) return nullptr;
-    for (const ConvolutionPass pass : passes) {
-      made->of(pass).name = name;
-      made->of(pass).kernel = kernel;
+  const ConvolutionPasses left = made->take(names);
+  if (!left.empty()) {
+    names.clear();
+    for (const ConvolutionPass pass : left) {
+      names[pass] = choose_kernel(shape, pass, ConvolutionAlgorithm::kDirect);
     }
+    if (!made->take(names).empty()) return nullptr;
   }
   place->second = std::move(made);
   return place->second.get();
+}
+
+ConvolutionPasses Convolution::take(const std::map<ConvolutionPass, std::string>& names) {
+  std::map<std::string, ConvolutionPasses> passes_of;
+  for (const auto& [pass, name] : names) passes_of[name].insert(pass);
+  ConvolutionPasses left;
+  for (const auto& [name, passes] : passes_of) {
+    const std::shared_ptr<ConvolutionKernel> kernel = convolution_kernel(name).make(shape_, passes);
+    for (const ConvolutionPass pass : passes) {
+      if (kernel) {
+        of(pass).name = name;
+        of(pass).kernel = kernel;
+      } else {
+        left.insert(pass);
+      }
+    }
+  }
+  return left;
 }
 
 Convolution::OfPass& Convolution::of(ConvolutionPass pass) {
@@ -176,9 +199,7 @@ at::Tensor Convolution::backward_data(const at::Tensor& grad_output, const at::T
   OfPass& chosen = of(ConvolutionPass::kData);
   at::Tensor gradient = chosen.kernel->backward_data(grad_output, activated, weights);
   if (!gradient.defined()) {
-    const at::Tensor masked =
-        activated.defined() ? at::threshold_backward(grad_output, activated, 0) : grad_output;
-    return direct().backward_data(masked, {}, weights);
+    return direct().backward_data(masked(grad_output, activated), {}, weights);
   }
   ++chosen.calls;
   return gradient;
@@ -189,8 +210,17 @@ at::Tensor Convolution::backward_weights(const at::Tensor& input, const at::Tens
                                          const ConvolutionWeights& weights,
                                          const at::Tensor& grad_bias) {
   OfPass& chosen = of(ConvolutionPass::kWeights);
+  at::Tensor gradient =
+      chosen.kernel->backward_weights(input, grad_output, activated, weights, grad_bias);
+  if (!gradient.defined()) {
+    return direct().backward_weights(input, masked(grad_output, activated), {}, weights, grad_bias);
+  }
   ++chosen.calls;
-  return chosen.kernel->backward_weights(input, grad_output, activated, weights, grad_bias);
+  return gradient;
+}
+
+at::Tensor Convolution::backward_bias(const at::Tensor& grad_output, const at::Tensor& activated) {
+  return masked(grad_output, activated).sum({0, 2, 3}, false, at::kFloat);
 }
 
 std::string Convolution::description() const {

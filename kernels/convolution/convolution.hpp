@@ -11,6 +11,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "kernels/runtime/profiler.hpp"
@@ -78,7 +79,8 @@ std::map<ConvolutionChoice, std::int64_t> convolutions_run();
 class Convolution {
  public:
   /// The one for a shape, made at its first use; null where there is none on this machine (bf16
-  /// without AVX-512). Lives until the program ends.
+  /// without AVX-512). A pass whose kernel cannot be made after all, or finds no memory for what it
+  /// works in, is a direct convolution's. Lives until the program ends.
   static Convolution* find(const ConvolutionShape& shape, ConvolutionAlgorithm algorithm);
 
   Convolution(const Convolution&) = delete;
@@ -100,6 +102,8 @@ class Convolution {
   at::Tensor backward_weights(const at::Tensor& input, const at::Tensor& grad_output,
                               const at::Tensor& activated, const ConvolutionWeights& weights,
                               const at::Tensor& grad_bias);
+  /// Gradient by the bias (O), float32, alone: for weights that are not trained.
+  static at::Tensor backward_bias(const at::Tensor& grad_output, const at::Tensor& activated);
   /// What runs, forward, backward by data and by weights, for reports.
   std::string description() const;
 
@@ -115,6 +119,8 @@ class Convolution {
 
   static Convolution* find_or_make(const ConvolutionShape& shape, ConvolutionAlgorithm algorithm,
                                    std::size_t generation);
+  /// Makes the kernels that are named; gives back the passes whose kernel cannot be made.
+  std::set<ConvolutionPass> take(const std::map<ConvolutionPass, std::string>& names);
   OfPass& of(ConvolutionPass pass);
   const OfPass& of(ConvolutionPass pass) const;
   Convolution& direct();

@@ -13,8 +13,15 @@
 namespace harness::kernels {
 namespace {
 
-at::Tensor floats(std::size_t count) {
-  return at::empty({static_cast<int64_t>(count)}, at::kFloat);
+/// Undefined where there is no memory for that many.
+at::Tensor floats(const ConvolutionShape& shape, std::size_t count) {
+  try {
+    return at::empty({static_cast<int64_t>(count)}, at::kFloat);
+  } catch (const std::exception&) {
+    TORCH_WARN_ONCE("no memory for the transformed tiles or weights of ", problem_of(shape),
+                    ": direct convolution instead");
+    return {};
+  }
 }
 
 template <int tile>
@@ -36,8 +43,9 @@ class WinogradConvolution final : public ConvolutionKernel {
                      const at::Tensor& bias, const at::Tensor& residual) override {
     const at::Tensor packed = pack(weights, shape_of_pass_, WeightForm::Own::kWinogradForward);
     if (!packed.defined()) return {};
+    const at::Tensor workspace = floats(shape(), winograd_workspace(shape_of_pass_));
+    if (!workspace.defined()) return {};
     at::Tensor output = empty_output();
-    const at::Tensor workspace = floats(winograd_workspace(shape_of_pass_));
     const Stage stage("convolution");
     const KernelScope scope("winograd.forward", [&] { return facts("forward_training"); });
     winograd_convolve(
@@ -53,8 +61,9 @@ class WinogradConvolution final : public ConvolutionKernel {
                            const ConvolutionWeights& weights) override {
     const at::Tensor packed = pack(weights, data_, WeightForm::Own::kWinogradData);
     if (!packed.defined()) return {};
+    const at::Tensor workspace = floats(shape(), winograd_workspace(data_));
+    if (!workspace.defined()) return {};
     at::Tensor grad_input = empty_input();
-    const at::Tensor workspace = floats(winograd_workspace(data_));
     const Stage stage("convolution");
     const KernelScope scope("winograd.backward_data", [&] { return facts("backward_data"); });
     winograd_convolve(data_, {grad_output.const_data_ptr(), any_or_null(activated)},
@@ -66,8 +75,9 @@ class WinogradConvolution final : public ConvolutionKernel {
   at::Tensor backward_weights(const at::Tensor& input, const at::Tensor& grad_output,
                               const at::Tensor& activated, const ConvolutionWeights& weights,
                               const at::Tensor& grad_bias) override {
+    const at::Tensor workspace = floats(shape(), winograd_weights_workspace(shape_of_pass_));
+    if (!workspace.defined()) return {};
     at::Tensor gradient = empty_weights();
-    const at::Tensor workspace = floats(winograd_weights_workspace(shape_of_pass_));
     const Stage stage("convolution");
     const KernelScope scope("winograd.backward_weights", [&] { return facts("backward_weights"); });
     winograd_backward_weights(shape_of_pass_, input.const_data_ptr(),
@@ -93,14 +103,8 @@ class WinogradConvolution final : public ConvolutionKernel {
                   WeightForm::Own form) const {
     return prepared_weights(weights, {.own = form, .tile = tile}, [&] {
       const at::Tensor source = weights.weight.contiguous(at::MemoryFormat::ChannelsLast);
-      at::Tensor packed;
-      try {
-        packed = floats(winograd_packed_count(winograd));
-      } catch (const std::exception&) {
-        TORCH_WARN_ONCE("no memory for the transformed weights of ", problem_of(shape()),
-                        ": direct convolution instead");
-        return packed;
-      }
+      at::Tensor packed = floats(shape(), winograd_packed_count(winograd));
+      if (!packed.defined()) return packed;
       const WinogradWeights plain{source.const_data_ptr<float>(), floats_or_null(weights.scale)};
       const bool finite = winograd_pack(winograd, plain, form == WeightForm::Own::kWinogradData,
                                         packed.data_ptr<float>());

@@ -4,7 +4,6 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "kernels/convolution/winograd_simd.hpp"
 #include "kernels/convolution/winograd_transforms-inl.hpp"
@@ -71,10 +70,12 @@ bool pack(const WinogradShape& shape, const WinogradWeights& weights, bool by_da
   const Int stride = (end_in - first_in + kLanes - 1) / kLanes * kLanes * columns;
   // Columns fill up with 0 by themselves.
   if ((end_in - first_in) % kLanes != 0) std::fill(packed, packed + kPositions * stride, 0.0F);
-  // 0, and NaN from the first value on that is not finite.
-  V spoilt = hn::Zero(d);
-  V spoilt_weight = hn::Zero(d);
+  // NaN where finite weights have a transform that is not.
+  V lost = hn::Zero(d);
   const auto transform = [&](const V* x, V factor, float* to) {
+    // 0, and NaN from the first value on that is not finite.
+    V spoilt = hn::Zero(d);
+    V spoilt_weight = hn::Zero(d);
     const auto read = [&](Int i, Int j, Int /*v*/) {
       const V value = hn::Mul(factor, x[i * 3 + j]);
       spoilt_weight = hn::MulAdd(value, hn::Zero(d), spoilt_weight);
@@ -86,6 +87,7 @@ bool pack(const WinogradShape& shape, const WinogradWeights& weights, bool by_da
         hn::Store(y[j], d, to + (i * M::kRowCount + j) * stride);
       }
     });
+    lost = hn::Add(lost, hn::IfThenZeroElse(hn::IsNaN(spoilt_weight), spoilt));
   };
   const float* const scale = weights.scale;
   for (Int c = panel.begin; c < panel.end; c += kLanes) {
@@ -113,14 +115,7 @@ bool pack(const WinogradShape& shape, const WinogradWeights& weights, bool by_da
       }
     }
   }
-  HWY_ALIGN float weight[kLanes];
-  HWY_ALIGN float transformed[kLanes];
-  hn::Store(spoilt_weight, d, weight);
-  hn::Store(spoilt, d, transformed);
-  for (Int i = 0; i < kLanes; ++i) {
-    if (!std::isnan(weight[i]) && std::isnan(transformed[i])) return false;
-  }
-  return true;
+  return hn::AllFalse(d, hn::IsNaN(lost));
 }
 
 }  // namespace

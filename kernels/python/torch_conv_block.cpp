@@ -190,7 +190,7 @@ Gradients backward(const at::Tensor& gradient, const MaybeTensor& input, at::Int
   if (wanted[1]) {
     by_weight = convolution->backward_weights(channels_last(*input), dense, mask, weights, by_bias);
   } else if (wanted[2]) {
-    by_bias = dense.sum({0, 2, 3}, false, at::kFloat);
+    by_bias = convolution->backward_bias(dense, convolution->applies_mask() ? mask : at::Tensor());
   }
   return result;
 }

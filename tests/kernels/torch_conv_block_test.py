@@ -83,7 +83,7 @@ class ConvBlock(unittest.TestCase):
             names = [name for name, t in conv_problem(block)[0].items() if torch.is_tensor(t)]
             for name in names:
                 tensors, options = conv_problem(block)
-                (expected,) = torch.autograd.grad(conv_block(tensors, options).sum(), tensors[name])
+                (expected,) = torch.autograd.grad(composition(tensors, options).sum(), tensors[name])
                 for other in names:
                     tensors[other].requires_grad_(other == name)
                 conv_block(tensors, options).sum().backward()

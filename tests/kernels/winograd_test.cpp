@@ -351,5 +351,15 @@ TEST_CASE("Winograd: weights whose transforms leave float's range are told", "[w
     // Those that were not finite before are no fault of the transform.
     std::fill(operands.weights.data(), operands.weights.data() + operands.weights.size(), kNan);
     CHECK(operands.forward());
+    // Nor do they hide one beside them: of the same output channel, and of the same input channel.
+    for (const std::size_t kernel : {std::size_t{1}, std::size_t{16 * 9}}) {
+      std::fill(operands.weights.data(), operands.weights.data() + operands.weights.size(), 0.0F);
+      operands.weights[0] = kNan;
+      CHECK(operands.forward());
+      for (std::size_t tap = 0; tap < 9; ++tap) {
+        operands.weights[kernel + tap * 16] = tap % 2 == 0 ? 3e38F : -3e38F;
+      }
+      CHECK_FALSE(operands.forward());
+    }
   }
 }

@@ -7,11 +7,15 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/base/files.hpp"
+#include "harness/result/tuning_file.hpp"
 #include "kernels/convolution/convolution.hpp"
+#include "kernels/runtime/threads.hpp"
 #include "tests/support/fast_bf16.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "workloads/retinanet/golden.hpp"
+#include "workloads/retinanet/training.hpp"
+#include "workloads/torch/tuning.hpp"
 
 using namespace harness;
 using namespace harness::workloads;
@@ -153,15 +157,50 @@ TEST_CASE("our kernels keep the tolerances at 800x800 with 264 classes", "[golde
   full.images.resize(1);
   expect(full, run_golden(full, {}, false));
   const KernelSet ours = {{"conv-block", "custom"}, {"focal-loss", "custom"}};
+  const std::string instructions = kernels::onednn_instruction_set();
+  // As a run has it: with the table of this machine, if there is one.
+  const auto table = tuning_file(HARNESS_SOURCE_DIR, instructions);
+  if (std::filesystem::exists(table)) use_tuning(load_tuning(table, HARNESS_SOURCE_DIR));
   CHECK_THAT(failed(compare_golden(full, run_golden(full, ours, false), "fp32")),
              Catch::Equals(Names{}));
-  const std::string instructions = kernels::onednn_instruction_set();
   if (instructions.find("bf16") == std::string::npos && !instructions.ends_with("amx")) {
     SUCCEED("no convolution of ours in bf16 on this machine");
-    return;
+  } else {
+    CHECK_THAT(failed(compare_golden(full, run_golden(full, ours, true), "bf16")),
+               Catch::Equals(Names{}));
   }
-  CHECK_THAT(failed(compare_golden(full, run_golden(full, ours, true), "bf16")),
-             Catch::Equals(Names{}));
+  use_tuning({});
+}
+
+TEST_CASE("`verify` checks the kernels of the table that runs follow", "[golden]") {
+  RetinaNetTraining training(TrainingSpec{});
+  WorkloadContext context;
+  context.kernels = {{"conv-block", "custom"}};
+  context.threads = kernels::threads();
+  context.allocator = "system";
+  context.precision = "fp32";
+  const auto ran = [](const std::string& kernel) {
+    std::vector<KernelChoice> choices;
+    for (const KernelChoice& choice : kernel_choices()) {
+      if (choice.pass == "backward_weights" && choice.kernel == kernel) {
+        choices.push_back(choice);
+      }
+    }
+    return choices;
+  };
+  const auto failures = [&] {
+    return failed(training.verify(golden("retinanet_b.json"), context));
+  };
+  CHECK_THAT(failures(), Catch::Equals(Names{}));
+  const std::vector<KernelChoice> usual = ran("winograd-4x4");
+  REQUIRE_FALSE(usual.empty());
+  REQUIRE(ran("winograd-6x6").empty());
+  context.tuning.lines[{usual[0].problem, "f32", "backward_weights", context.threads}] = {
+      "winograd-6x6", {}};
+  CHECK_THAT(failures(), Catch::Equals(Names{}));
+  REQUIRE(ran("winograd-6x6").size() == 1);
+  CHECK(ran("winograd-6x6")[0].problem == usual[0].problem);
+  use_tuning({});
 }
 
 TEST_CASE("verification fails on whatever is altered in the expected values", "[golden]") {

@@ -19,6 +19,7 @@
 #include "workloads/torch/operator_infos.hpp"
 #include "workloads/torch/preparation.hpp"
 #include "workloads/torch/training_state.hpp"
+#include "workloads/torch/tuning.hpp"
 #include "workloads/torch/weights_loading.hpp"
 
 namespace harness::workloads {
@@ -311,6 +312,7 @@ std::vector<Check> RetinaNetTraining::verify(const std::filesystem::path& golden
                                              const WorkloadContext& context) {
   kernels::use_allocator(context.allocator);
   kernels::set_threads(context.threads);
+  use_tuning(context.tuning);
   return verify_golden(golden, context.kernels, context.precision);
 }
 
