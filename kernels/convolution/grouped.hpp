@@ -19,7 +19,7 @@ struct GroupedConvShape {
   std::int64_t out_width() const { return (in_width - 1) / stride + 1; }
 };
 
-/// Whether this machine (AVX-512) and this shape have a kernel.
+/// Whether this shape has a kernel.
 bool grouped_conv_supported(const GroupedConvShape& shape);
 
 /// Floats in either packed form of the weights.
@@ -47,5 +47,8 @@ void grouped_backward_data(const GroupedConvShape& shape, const float* grad_outp
 void grouped_backward_weights(const GroupedConvShape& shape, bool bf16, const void* input,
                               const void* grad_output, const void* activated, const float* scale,
                               float* grad_weights);
+
+/// "grouped:AVX2".
+const char* grouped_name();
 
 }  // namespace harness::kernels

@@ -7,7 +7,6 @@
 #include "kernels/convolution/grouped.hpp"
 #include "kernels/convolution/kernel.hpp"
 #include "kernels/convolution/prepared_weights.hpp"
-#include "kernels/runtime/instruction_sets.hpp"
 #include "kernels/runtime/stages.hpp"
 
 namespace harness::kernels {
@@ -63,11 +62,11 @@ class GroupedConvolution final : public ConvolutionKernel {
     return gradient;
   }
 
-  std::string implementation(ConvolutionPass /*pass*/) const override { return "grouped:avx512"; }
+  std::string implementation(ConvolutionPass /*pass*/) const override { return grouped_name(); }
 
  private:
   KernelFacts facts(const char* direction) const {
-    return convolution_facts(shape(), "grouped:avx512", direction);
+    return convolution_facts(shape(), grouped_name(), direction);
   }
 
   at::Tensor pack(const ConvolutionWeights& weights, WeightForm::Own form) const {
@@ -112,12 +111,4 @@ std::unique_ptr<ConvolutionKernel> make(const ConvolutionShape& shape,
 const RegisterConvolutionKernel registered({"grouped", computes, preferred, make});
 
 }  // namespace
-
-bool grouped_conv_supported(const GroupedConvShape& shape) {
-  const int64_t group = shape.group_channels;
-  const bool known_group = group == 4 || group == 8 || group == 16 || group == 32;
-  return known_group && (shape.stride == 1 || shape.stride == 2) && shape.channels % 16 == 0 &&
-         shape.channels % group == 0 && avx512_allowed();
-}
-
 }  // namespace harness::kernels

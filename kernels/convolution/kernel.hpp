@@ -23,8 +23,8 @@ inline const void* any_or_null(const at::Tensor& tensor) {
 }
 
 /// For one shape. Its functions are Convolution's; those of a pass that it was not made for throw
-/// std::logic_error. Where the first two return an undefined tensor, these weights cannot be
-/// prepared (they would leave float's range, or there is no memory), and another kernel has to.
+/// std::logic_error. Where one returns an undefined tensor, another kernel has to compute it: these
+/// weights cannot be prepared (they would leave float's range), or there is no memory to work in.
 class ConvolutionKernel {
  public:
   virtual ~ConvolutionKernel() = default;
@@ -43,7 +43,7 @@ class ConvolutionKernel {
                                       const at::Tensor& grad_bias);
   /// Of the two gradients.
   virtual bool applies_mask() const { return false; }
-  /// "grouped:avx512", of ours the registered name and the instruction set.
+  /// "grouped:AVX2", of ours the registered name and the instruction set.
   virtual std::string implementation(ConvolutionPass pass) const = 0;
 
  protected:

@@ -22,7 +22,7 @@ struct TensorForm {
 /// What a primitive depends on, in oneDNN's words.
 struct PrimitiveForm {
   std::string kind{};                           ///< convolution, matmul, reorder
-  std::string implementation{};                 ///< of a kernel of ours: "grouped:avx512"
+  std::string implementation{};                 ///< of a kernel of ours: "grouped:AVX2"
   std::string direction{};                      ///< forward_training, backward_data, ...
   std::map<std::string, TensorForm> tensors{};  ///< src, wei, bia, dst; of a gradient its own
   std::vector<std::int64_t> strides{}, dilations{}, padding_begin{}, padding_end{};

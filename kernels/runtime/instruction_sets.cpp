@@ -11,7 +11,7 @@ namespace {
 
 // Before anything is dispatched. Highway's better targets have the lower bits; those of other
 // architectures lie above all of x86's.
-const bool limited = [] {
+[[maybe_unused]] const bool limited = [] {
   const std::string capability = at::get_cpu_capability();
   if (capability == "AVX2") hwy::DisableTargets(HWY_AVX2 - 1);
   if (capability == "DEFAULT" || capability == "NO AVX") hwy::DisableTargets(HWY_SSE4 - 1);
@@ -19,16 +19,6 @@ const bool limited = [] {
 }();
 
 }  // namespace
-
-bool avx512_allowed() {
-#if defined(__x86_64__)
-  return !limited && __builtin_cpu_supports("avx512f") != 0 &&
-         __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
-         __builtin_cpu_supports("avx512dq") != 0;
-#else
-  return false;
-#endif
-}
 
 std::string vector_target() {
   const std::int64_t targets = hwy::SupportedTargets();

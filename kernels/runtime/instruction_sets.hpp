@@ -6,9 +6,6 @@
 
 namespace harness::kernels {
 
-/// AVX-512 F, BW, VL and DQ.
-bool avx512_allowed();
-
 /// The best one that Highway's code paths will use: "AVX3", "AVX2".
 std::string vector_target();
 

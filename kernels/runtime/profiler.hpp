@@ -17,7 +17,7 @@ enum class ScopeKind { kStep, kPhase, kModule, kOperator, kKernel };
 /// What a kernel of ours computes, by the names that oneDNN uses.
 struct KernelFacts {
   std::string kind{};            ///< convolution, reorder, ...
-  std::string implementation{};  ///< grouped:avx512
+  std::string implementation{};  ///< grouped:AVX2
   std::string direction{};       ///< forward_training, backward_data, backward_weights
   std::string type{};            ///< f32, bf16: of what it reads
   std::string problem{};         ///< in benchdnn's syntax
