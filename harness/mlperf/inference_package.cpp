@@ -48,6 +48,22 @@ double number_of(const loadgen::TestLog& log, const char* name) {
   return value.is_number() ? value.get<double>() : 0;
 }
 
+/// What is packed is what the run left: each log has a SHA-256 in the result. Both may be called
+/// otherwise since, so a log is known by its place below the folder of logs.
+void check_logs(const PackagedTest& test) {
+  const std::vector<FileHash>& files = test.result.loadgen->files;
+  for (const std::string& log :
+       {fmt::format("{}/{}", kTimed, kDetail), fmt::format("{}/{}", kTimed, kSummary),
+        fmt::format("{}/{}", kAccuracy, kDetail), fmt::format("{}/{}", kAccuracy, kSummary),
+        fmt::format("{}/{}", kAccuracy, kAnswers)}) {
+    const std::string found = sha256_of_file(test.logs / log);
+    const bool left = std::any_of(files.begin(), files.end(), [&](const FileHash& file) {
+      return file.file.ends_with(".loadgen/" + log) && file.sha256 == found;
+    });
+    if (!left) refuse(test, fmt::format("its log {} is not as the run left it", log));
+  }
+}
+
 const InferenceModel& model_of(const PackagedTest& test, const InferenceRules& rules) {
   const auto found = std::find_if(
       rules.models.begin(), rules.models.end(),
@@ -240,6 +256,7 @@ std::map<std::string, std::string> make_inference_package(const std::vector<Pack
     if (test.result.identity.git_commit != first.identity.git_commit) {
       refuse(test, "of another commit than the first result", "a package stands for one program");
     }
+    check_logs(test);
     loadgen::require_whole_logs(test.logs / kTimed, false);
     loadgen::require_whole_logs(test.logs / kAccuracy, true);
     const loadgen::TestLog timed = loadgen::read_log(test.logs / kTimed / kDetail, true);

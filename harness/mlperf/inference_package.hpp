@@ -25,8 +25,9 @@ PackagedTest packaged_test(const std::filesystem::path& file, Result result);
 /// The package's files by their paths in it. Each but LoadGen's logs says that it is a rehearsal.
 /// Throws Error, naming the file, for a test that the official checker would not count (too short,
 /// seeds of another round, too few samples, early stopping unmet, errors in a log), for one that it
-/// counts and should not (ended before its time, invalid by LoadGen's own word), and for tests
-/// that do not belong together: two machines, a scenario of a workload twice.
+/// counts and should not (ended before its time, invalid by LoadGen's own word), for logs that are
+/// not those whose SHA-256 the result has, and for tests that do not belong together: two machines,
+/// a scenario of a workload twice.
 std::map<std::string, std::string> make_inference_package(const std::vector<PackagedTest>& tests,
                                                           const InferenceRules& rules);
 

@@ -6,10 +6,13 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "harness/base/files.hpp"
 #include "harness/base/hash.hpp"
+#include "harness/base/text.hpp"
+#include "harness/scenario/loadgen/log_reader.hpp"
 #include "harness/workload/capabilities.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/sample_suite.hpp"
@@ -22,6 +25,11 @@ using nlohmann::json;
 namespace {
 
 const std::string kAnswers = "[\n" + std::string(20'000, 'a') + "\n]\n";
+/// What is packed of LoadGen's logs.
+const std::vector<std::string> kLogs = {
+    "performance/run_1/mlperf_log_detail.txt", "performance/run_1/mlperf_log_summary.txt",
+    "accuracy/mlperf_log_detail.txt", "accuracy/mlperf_log_summary.txt",
+    "accuracy/mlperf_log_accuracy.json"};
 
 /// What LoadGen logs of a test that the checker takes; `of_accuracy`: of the test of accuracy.
 json logged(bool of_accuracy) {
@@ -56,6 +64,17 @@ void write_log(const fs::path& folder, const json& log) {
   write_file_atomically(folder / "mlperf_log_accuracy.json", kAnswers);
 }
 
+/// As if the run had left its logs as they are now.
+void list_logs(PackagedTest& test) {
+  std::vector<FileHash>& files = test.result.loadgen->files;
+  files.clear();
+  for (const char* folder : {"performance/run_1", "accuracy"}) {
+    for (FileHash& log : loadgen::files_of_test(test.logs, folder)) {
+      files.push_back(std::move(log));
+    }
+  }
+}
+
 /// A run of ten minutes, result and logs, as `harness run` leaves it.
 class Run {
  public:
@@ -78,6 +97,7 @@ class Run {
     write_log(logs / "performance/run_1", timed);
     write_log(logs / "accuracy", accuracy);
     test = packaged_test(file, result);
+    list_logs(test);
   }
 
   TemporaryFolder folder;
@@ -239,14 +259,49 @@ TEST_CASE("logs that are missing or cut are no package", "[mlperf]") {
        {"performance/run_1/mlperf_log_detail.txt", "performance/run_1/mlperf_log_summary.txt",
         "accuracy/mlperf_log_accuracy.json", "accuracy/mlperf_log_detail.txt"}) {
     INFO(name);
-    const Run cut;
+    Run cut;
     write_file_atomically(cut.test.logs / name, "");
+    list_logs(cut.test);
     CHECK_THROWS_AS(package({cut.test}), Error);
     fs::remove(cut.test.logs / name);
+    list_logs(cut.test);
     CHECK_THROWS_AS(package({cut.test}), Error);
   }
   const Run whole;
   fs::remove_all(whole.test.logs);
   CHECK_THAT(refusal_of([&] { packaged_test(whole.file, whole.test.result); }, ExitCode::kInvalid),
              is_about(whole.file.string(), {"no logs"}));
+}
+
+TEST_CASE("logs are those that the run left, whatever they are called since", "[mlperf]") {
+  for (const std::string& name : kLogs) {
+    INFO(name);
+    const Run run;
+    fs::rename(run.test.logs, run.folder / "x.loadgen");
+    PackagedTest renamed = packaged_test(run.folder / "x.json", run.test.result);
+    CHECK(refusal({renamed}).about.empty());
+    const fs::path log = renamed.logs / name;
+    const std::string text = read_file(log, 1 << 20);
+    write_file_atomically(log, text + "\n");
+    CHECK(refusal({renamed}).names(name));
+    write_file_atomically(log, text);
+    CHECK(refusal({renamed}).about.empty());
+    std::erase_if(renamed.result.loadgen->files,
+                  [&](const FileHash& file) { return file.file.ends_with(name); });
+    CHECK(refusal({renamed}).names(name));
+  }
+}
+
+TEST_CASE("what LoadGen logs behind its verdict cannot be cut away", "[mlperf]") {
+  const Run run([](Result&, json& timed, json&) { timed["early_stopping_met"] = false; });
+  CHECK(refusal({run.test}).names("early stopping"));
+  fs::rename(run.test.logs, run.folder / "x.loadgen");
+  const PackagedTest renamed = packaged_test(run.folder / "x.json", run.test.result);
+  const fs::path log = renamed.logs / kLogs.front();
+  std::string kept;
+  for (const std::string& line : split(read_file(log, 1 << 20), '\n')) {
+    if (line.find("early_stopping_met") == std::string::npos) kept += line + "\n";
+  }
+  write_file_atomically(log, kept);
+  CHECK(refusal({renamed}).names(kLogs.front()));
 }
