@@ -8,7 +8,7 @@ namespace harness {
 
 Rules JudgedKind::rules_of(const ResultCommon& result) const {
   return load_rules(home_folder(), result.rules.workload, scenario_infos())
-      .in_tier(result.rules.tier);
+      .in_tier(result.rules.tier, result.rules.scenario);
 }
 
 }  // namespace harness

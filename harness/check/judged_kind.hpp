@@ -30,8 +30,8 @@ class JudgedKind {
  public:
   virtual ~JudgedKind() = default;
 
-  /// The rules as this program has them that `result` says it was made under: those of its workload
-  /// and tier. Throws Error where they cannot be had.
+  /// The rules as this program has them that `result` says it was made under: those of its
+  /// workload, tier and scenario. Throws Error where they cannot be had.
   virtual Rules rules_of(const ResultCommon& result) const;
   /// All that ran in it.
   virtual std::vector<PlacedKernels> kernels(const ResultCommon& result) const = 0;

@@ -45,7 +45,7 @@ void choose_scenario(RunPlan& plan) {
   if (!misfit.empty()) {
     throw Error("--scenario " + info.name,
                 fmt::format("tier '{}' of '{}' does not serve it: {}", plan.tier_name,
-                            plan.rules.workload, misfit),
+                            plan.workload->info.name, misfit),
                 "choose another tier; 'harness list' shows them");
   }
   for (const TierKey& key : info.keys) plan.tier.more.emplace(key.name, key.otherwise);
@@ -118,7 +118,6 @@ RunPlan make_plan(const RunRequest& request, const std::filesystem::path& home) 
   plan.workload = &WorkloadRegistry::instance().get(rules.workload);
   plan.tier_name = request.settings.value("tier", rules.default_tier);
   plan.tier = rules.tier(plan.tier_name);
-  plan.rules = rules.in_tier(plan.tier_name);
   plan.requested = request.settings;
   plan.rank_share = request.rank_share;
   plan.requested["workload"] = rules.workload;
@@ -126,6 +125,7 @@ RunPlan make_plan(const RunRequest& request, const std::filesystem::path& home) 
   plan.context.home = home;
   plan.context.give_up = stop_at_once;
   choose_scenario(plan);
+  plan.rules = rules.in_tier(plan.tier_name, plan.scenario->info().name);
   plan.context.calibration = plan.rules.calibration;
   plan.context.seeds = derive_seeds(choose_seed(request, plan.tier), plan.scenario->info().seeds);
   choose_settings(plan);

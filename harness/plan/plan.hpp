@@ -41,7 +41,7 @@ struct RunRequest {
 struct RunPlan {
   const WorkloadEntry* workload = nullptr;
   const Scenario* scenario = nullptr;
-  Rules rules{};  ///< as they are in the tier
+  Rules rules{};  ///< as they are in the tier and scenario
   std::string tier_name{};
   Tier tier{};  ///< effective lengths (a dry run is shorter), all keys of the scenario
   WorkloadContext context{};

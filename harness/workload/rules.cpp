@@ -166,11 +166,11 @@ const Tier& Rules::tier(const std::string& name) const {
   return found->second;
 }
 
-Rules Rules::in_tier(const std::string& name) const {
+Rules Rules::in_tier(const std::string& name, const std::string& scenario) const {
   Rules effective = *this;
   const auto found = tiers.find(name);
   if (found == tiers.end()) return effective;
-  const TierOverrides& instead = found->second.instead;
+  const TierOverrides& instead = found->second.in_scenario(scenario).instead;
   if (instead.quality) effective.quality = instead.quality;
   if (instead.closed) effective.closed = *instead.closed;
   effective.mlperf_equivalent = instead.mlperf_equivalent.value_or(mlperf_equivalent);

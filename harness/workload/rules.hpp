@@ -123,8 +123,9 @@ struct Rules {
 
   /// Throws Error with the nearest names; for an unavailable tier, with its reason.
   const Tier& tier(const std::string& name) const;
-  /// These rules as they are in that tier; unchanged where there is no such tier.
-  Rules in_tier(const std::string& name) const;
+  /// These rules as they are in that tier, in that scenario of it; unchanged where there is no such
+  /// tier.
+  Rules in_tier(const std::string& name, const std::string& scenario) const;
 };
 
 /// Constraints that the result document breaks. `only_below` limits them to one part of the

@@ -132,6 +132,8 @@ std::map<std::string, json> take_scenarios(json& tier, const std::string& where,
         refuse(file, fmt::format("{}/scenarios/{}/{}: is null", where, scenario, key));
     }
     json& other = others[scenario] = tier;
+    // As a whole: the bounds of the tier's metric are none of another metric's.
+    if (entry.contains("quality")) other.erase("quality");
     other.merge_patch(entry);
     other["scenario"] = scenario;
   }
@@ -250,7 +252,10 @@ Rules load_rules_file(const std::filesystem::path& file, const std::filesystem::
 
 Rules never_mlperfs(Rules rules) {
   rules.mlperf_equivalent = false;
-  for (auto& [name, tier] : rules.tiers) tier.instead.mlperf_equivalent = false;
+  for (auto& [name, tier] : rules.tiers) {
+    tier.instead.mlperf_equivalent = false;
+    for (Tier& other : tier.scenarios) other.instead.mlperf_equivalent = false;
+  }
   return rules;
 }
 

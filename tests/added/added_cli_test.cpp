@@ -130,6 +130,32 @@ TEST_CASE("an added scenario drives a workload that has never heard of it", "[ad
   CHECK(json::parse(again.out).at("/workload/scenario"_json_pointer) == "bursts");
 }
 
+TEST_CASE("what a scenario of a tier asks of the quality is asked of a run, and by validate",
+          "[added]") {
+  const TemporaryFolder home;
+  for (const char* part : {"rules", "results"}) {
+    fs::copy(home_folder() / part, home / part, fs::copy_options::recursive);
+  }
+  json rules = json::parse(read_file(home / "rules/null.json", 1 << 20));
+  rules["tiers"]["quick"]["scenarios"]["bursts"]["quality"] = {
+      {"metric", "scripted-quality"}, {"direction", "higher"}, {"target", 0.9}};
+  write_file_atomically(home / "rules/null.json", rules.dump());
+  const std::vector<std::string> at_home = {"HARNESS_HOME=" + home.path().string()};
+  const TemporaryFolder folder;
+  const auto run = [&](const std::string& quality) {
+    const Outcome outcome = run_added(
+        {"run", "--workload", "null", "--set", "step-ms=0", "--set", "quality=" + quality,
+         "--scenario", "bursts", "--out", (folder / quality).string()},
+        at_home);
+    return outcome.code;
+  };
+  CHECK(run("0.7") == 3);
+  CHECK(run("0.95") == 0);
+  const Outcome checked = run_added({"validate", result_in(folder / "0.95")}, at_home);
+  INFO(checked.out);
+  CHECK(checked.code == 0);
+}
+
 TEST_CASE("a scenario of epochs without a target is not taken for one that trains to it",
           "[added]") {
   const TemporaryFolder folder;

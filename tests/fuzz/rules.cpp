@@ -22,9 +22,11 @@ void fuzz_rules(std::string_view bytes) {
     return;
   }
   for (const auto& [name, tier] : rules.tiers) {
-    const Rules in_tier = rules.in_tier(name);
-    find_departures(in_tier.closed, document);
-    check_rules(in_tier, scenario_infos().at("steps"), result, document);
+    for (const std::string& scenario : tier.scenario_names()) {
+      const Rules in_tier = rules.in_tier(name, scenario);
+      find_departures(in_tier.closed, document);
+      check_rules(in_tier, scenario_infos().at("steps"), result, document);
+    }
   }
 }
 

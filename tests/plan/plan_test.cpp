@@ -7,6 +7,7 @@
 #include "harness/result/setting.hpp"
 #include "harness/workload/rules_file.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 using namespace harness;  // NOLINT(google-build-using-namespace)
 
@@ -108,6 +109,24 @@ TEST_CASE("what differs from the rules is a departure, and closed refuses it", "
   // The others may follow from it.
   request["scenario"] = "offline";
   CHECK_THAT(refusal(request), is_about("--division closed", {"scenario 'offline'"}));
+}
+
+TEST_CASE("a run is asked for the quality of its scenario", "[plan]") {
+  const TemporaryFolder folder;
+  nlohmann::json rules =
+      nlohmann::json::parse(read_file(home_folder() / "rules/null.json", 1 << 20));
+  nlohmann::json& offline = rules["tiers"]["quick"]["scenarios"]["offline"];
+  offline["quality"] = {{"metric", "scripted-quality"}, {"direction", "higher"}, {"target", 0.9}};
+  write_file_atomically(folder / "rules.json", rules.dump());
+  RunRequest request;
+  request["rules"] = (folder / "rules.json").string();
+  CHECK(make_plan(request, home_folder()).quality_target == 0.5);
+  request["scenario"] = "offline";
+  const RunPlan plan = make_plan(request, home_folder());
+  CHECK(plan.quality_target == 0.9);
+  for (const Departure& departure : plan.departures) {
+    CHECK(departure.path != "/settings/effective/quality_target");
+  }
 }
 
 TEST_CASE("kernels are chosen as a set or one by one", "[plan]") {

@@ -134,6 +134,39 @@ TEST_CASE("a tier has further scenarios, each with its own words in place of the
   }
 }
 
+TEST_CASE("a scenario's quality and conditions stand in place of the tier's", "[rules]") {
+  const auto quality = [](double target) {
+    return json{{"metric", "scripted-quality"}, {"direction", "higher"}, {"target", target}};
+  };
+  const json condition = {{"rule", "own"}, {"path", "/a"}, {"op", "present"}};
+  const RulesFolder folder([&](json& r) {
+    json& quick = r["tiers"]["quick"];
+    quick["quality"] = quality(0.6);
+    quick["quality"]["highest"] = 0.8;
+    quick["mlperf_equivalent"] = true;
+    json& offline = quick["scenarios"]["offline"];
+    offline["quality"] = quality(0.9);
+    offline["closed"] = json::array({condition});
+  });
+  const Rules rules = folder.load();
+  const Rules offline = rules.in_tier("quick", "offline");
+  REQUIRE(offline.quality);
+  CHECK(offline.quality->target == 0.9);
+  CHECK_FALSE(offline.quality->highest);
+  REQUIRE(offline.closed.size() == 1);
+  CHECK(offline.closed[0].rule == "own");
+  CHECK(offline.mlperf_equivalent);
+  CHECK_FALSE(never_mlperfs(rules).in_tier("quick", "offline").mlperf_equivalent);
+  // What says nothing of its own is as the tier is.
+  for (const char* other : {"steps", "server"}) {
+    const Rules as_tier = rules.in_tier("quick", other);
+    REQUIRE(as_tier.quality);
+    CHECK(as_tier.quality->target == 0.6);
+    CHECK(as_tier.closed.size() == rules.closed.size());
+    CHECK(as_tier.closed[0].rule == rules.closed[0].rule);
+  }
+}
+
 TEST_CASE("a target that is said to be a share of fp32 must be that share", "[rules]") {
   const auto with_target = [](double target) {
     return RulesFolder([&](json& r) {
