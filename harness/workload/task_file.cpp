@@ -60,12 +60,10 @@ void check_samples(const json& own, const std::string& name) {
               R"("quality": {"metric": "mAP", "target": ...} in the task)");
 }
 
-/// What the metric that is asked for implies, where the file does not say it. A quality of another
-/// metric than the rules' own has nothing of theirs. Throws Error for one that no model has.
-void complete_quality(json& own, json& rules, bool trains, const std::string& name) {
-  if (!own.contains("quality") || !own.at("quality").is_object()) return;
-  json& quality = own.at("quality");
-  const json metric = quality.value("metric", at(rules, "quality", "metric"));
+/// What the metric that is asked for implies, where the file does not say it. Throws Error for one
+/// that no model has. `where` is the place of `quality` in the file.
+void complete_quality(json& quality, const json& metric, bool trains, const std::string& where,
+                      const std::string& name) {
   if (!metric.is_string()) return;  // the schema says so
   const auto& known = model_metrics(trains);
   const auto found = known.find(metric.get<std::string>());
@@ -73,17 +71,34 @@ void complete_quality(json& own, json& rules, bool trains, const std::string& na
     std::vector<std::string> names;
     for (const auto& [one, direction] : known) names.push_back(one);
     throw Error(name,
-                "quality metric '" + printable(metric.get<std::string>(), 60) +
+                where + ": quality metric '" + printable(metric.get<std::string>(), 60) +
                     "' is none of a model" + (trains ? " that trains" : ""),
                 did_you_mean(metric.get<std::string>(), names));
   }
-  if (at(rules, "quality", "metric") != metric) rules.erase("quality");
   const std::string direction = found->second == Direction::kLower ? "lower" : "higher";
   if (quality.value("direction", json(direction)) != direction) {
-    throw Error(name, "/quality/direction: of " + found->first + " " + direction + " is better",
+    throw Error(name, where + "/direction: of " + found->first + " " + direction + " is better",
                 "leave it out");
   }
   quality["direction"] = direction;
+}
+
+/// The quality of the file, or of the tier or scenario that `part` is, and all within it. `usual`
+/// is the metric where none is named.
+void complete_qualities(json& part, const json& usual, bool trains, const std::string& where,
+                        const std::string& name) {
+  if (!part.is_object()) return;
+  if (part.contains("quality") && part.at("quality").is_object()) {
+    json& quality = part.at("quality");
+    complete_quality(quality, quality.value("metric", usual), trains, where + "/quality", name);
+  }
+  for (const char* inner : {"tiers", "scenarios"}) {
+    if (!part.contains(inner) || !part.at(inner).is_object()) continue;
+    for (auto& [key, value] : part.at(inner).items()) {
+      complete_qualities(value, json(), trains, where + "/" + inner + "/" + printable(key, 64),
+                         name);
+    }
+  }
 }
 
 /// Of what is asked of a model: neither the model that answers, nor where files lie whose content
@@ -121,7 +136,11 @@ Rules load_task_file(const fs::path& file, const fs::path& home, const ScenarioI
   }
   json document = read_rules_text(home / rules_file_of(workload));
   check_samples(own, name);
-  complete_quality(own, document, trains, name);
+  const json usual = at(document, "quality", "metric");
+  complete_qualities(own, usual, trains, "", name);
+  // A quality of another metric than the rules' own has nothing of theirs.
+  const json metric = at(own, "quality", "metric");
+  if (metric.is_string() && metric != usual) document.erase("quality");
   document.merge_patch(own);
   Rules rules = rules_from_document(document, home, file, scenarios);
   rules.model =

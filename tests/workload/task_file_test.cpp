@@ -184,6 +184,26 @@ TEST_CASE("a quality has the direction of its metric, and nothing of another met
         }).names("quality metric 'top-1'"));
 }
 
+TEST_CASE("the quality of a tier, and of a scenario in it, is held to the same", "[task]") {
+  for (const char* place : {"/tiers/quick/quality", "/tiers/quick/scenarios/offline/quality"}) {
+    CAPTURE(place);
+    const auto asked = [&](const json& quality) {
+      return [place, quality](json& task) { task[json::json_pointer(place)] = quality; };
+    };
+    CHECK_THAT(refusal(asked({{"metric", "accuracy"}, {"direction", "higher"}, {"target", 0.9}})),
+               is_at(place, {"quality metric 'accuracy'"}));
+    const json worse = {{"metric", "relative-error"}, {"direction", "higher"}, {"target", 1}};
+    CHECK(refused_at(asked(worse)) == std::string(place) + "/direction");
+    CHECK(refused_at(asked({{"target", 0.5}})) == place);
+    const Rules rules = load(asked({{"metric", "relative-error"}, {"target", 0.01}}));
+    const Rules offline = rules.in_tier("quick", "offline");
+    REQUIRE(offline.quality);
+    CHECK(offline.quality->metric == "relative-error");
+    CHECK(offline.quality->direction == Direction::kLower);
+    CHECK(rules.quality->metric == "agreement");
+  }
+}
+
 TEST_CASE("lists and texts in place of objects are refused by the schema", "[task]") {
   for (const json& other : {json::array({1}), json("text"), json(7), json(false)}) {
     CAPTURE(other);
