@@ -297,16 +297,30 @@ CheckRules read_check_rules(const std::filesystem::path& home) {
   return rules;
 }
 
+bool is_of(const QualityChecks& checks, const std::string& workload, const std::string& metric) {
+  const auto& names = checks.workloads;
+  return checks.metric == metric && std::find(names.begin(), names.end(), workload) != names.end();
+}
+
+bool knows(const QualityChecks& checks, const std::string& precision) {
+  return std::all_of(checks.quantities.begin(), checks.quantities.end(),
+                     [&](const QuantityRule& rule) { return rule.tolerance.contains(precision); });
+}
+
 }  // namespace
 
-const QualityChecks* CheckRules::of(const std::string& workload, const std::string& metric) const {
-  for (const QualityChecks& checks : qualities) {
-    const auto& names = checks.workloads;
-    if (checks.metric == metric && std::find(names.begin(), names.end(), workload) != names.end()) {
-      return &checks;
-    }
-  }
-  return nullptr;
+const QualityChecks* CheckRules::of(const std::string& workload, const std::string& metric,
+                                    const std::string& precision) const {
+  const auto found =
+      std::find_if(qualities.begin(), qualities.end(), [&](const QualityChecks& checks) {
+        return is_of(checks, workload, metric) && knows(checks, precision);
+      });
+  return found == qualities.end() ? nullptr : &*found;
+}
+
+bool CheckRules::has(const std::string& workload, const std::string& metric) const {
+  return std::any_of(qualities.begin(), qualities.end(),
+                     [&](const QualityChecks& checks) { return is_of(checks, workload, metric); });
 }
 
 const CheckRules& load_check_rules(const std::filesystem::path& home) {
@@ -317,10 +331,6 @@ const CheckRules& load_check_rules(const std::filesystem::path& home) {
 std::vector<Violation> check_checks(const QualityChecks& rules, const Quality& quality,
                                     const std::string& precision, const json& document,
                                     const std::string& path) {
-  const bool known =
-      std::all_of(rules.quantities.begin(), rules.quantities.end(),
-                  [&](const QuantityRule& rule) { return rule.tolerance.contains(precision); });
-  if (!known) return {};
   return Judge(rules, quality, precision, document, path).judge();
 }
 

@@ -48,16 +48,20 @@ struct CheckRules {
   std::map<std::string, std::string> samples_per_step{};  ///< workload -> JSON pointer
   std::vector<QualityChecks> qualities{};
 
-  /// Null for a quality without rules.
-  const QualityChecks* of(const std::string& workload, const std::string& metric) const;
+  /// Those of a quality in that precision, which each quantity has a tolerance for. Null for a
+  /// quality without rules.
+  const QualityChecks* of(const std::string& workload, const std::string& metric,
+                          const std::string& precision) const;
+  /// Whether there are any of such a quality, in whatever precision.
+  bool has(const std::string& workload, const std::string& metric) const;
 };
 
 /// Reads rules/checks.json below `home`, once for all calls. Throws Error as load_rules() does.
 const CheckRules& load_check_rules(const std::filesystem::path& home);
 
 /// What `quality`, measured in `precision`, has that its rules do not allow, or lacks. `document`
-/// is the result it is part of, at the JSON pointer `path`. Nothing for a precision that the rules
-/// do not know.
+/// is the result it is part of, at the JSON pointer `path`. Precondition: the rules are those of
+/// that precision.
 std::vector<Violation> check_checks(const QualityChecks& rules, const Quality& quality,
                                     const std::string& precision, const nlohmann::json& document,
                                     const std::string& path);

@@ -68,14 +68,20 @@ Violations check_all_kernels(const std::vector<PlacedKernels>& sets,
 }
 
 /// What rules/checks.json derives again, whatever the version of the workload's rules.
-Violations check_derived(const JudgedKind& kind, const ResultCommon& result, const json& document) {
+Violations check_derived(const JudgedKind& kind, const ResultCommon& result, const json& document,
+                         std::vector<std::string>& notes) {
   const CheckRules& rules = load_check_rules(home_folder());
   Violations violations;
   for (const PlacedQuality& one : kind.qualities(result)) {
     const Quality& quality = one.report->quality;
-    const QualityChecks* checks = rules.of(result.rules.workload, quality.metric);
-    if (checks == nullptr) continue;
-    add(violations, check_checks(*checks, quality, one.precision, document, one.path));
+    const std::string& workload = result.rules.workload;
+    const QualityChecks* checks = rules.of(workload, quality.metric, one.precision);
+    if (checks != nullptr) {
+      add(violations, check_checks(*checks, quality, one.precision, document, one.path));
+    } else if (rules.has(workload, quality.metric)) {
+      notes.push_back(fmt::format("its checks are not judged: rules/checks.json has no {} in '{}'",
+                                  quality.metric, printable(one.precision, 32)));
+    }
   }
   add(violations, kind.broken_checks(rules, result, document));
   return violations;
@@ -147,7 +153,7 @@ std::vector<Violation> recheck(const ResultKind& kind, const ResultCommon& resul
   add(violations, check_by_rules(*judged, result, document, notes));
   // What says itself that it is none claims to hold no quality.
   if (result.status.state == RunState::kValid) {
-    add(violations, check_derived(*judged, result, document));
+    add(violations, check_derived(*judged, result, document, notes));
   }
   return violations;
 }

@@ -52,6 +52,18 @@ TEST_CASE("int8 reaches each task's target, and is no fp32 in disguise", "[int8]
   CHECK(run_harness({"validate", file.string()}).code == 0);
 }
 
+TEST_CASE("what detect-full leaves of its golden data in int8 is what validate asks for",
+          "[int8][long]") {
+  const TemporaryFolder folder;
+  const Outcome outcome = run_task("detect-full", folder.path(), {"--precision", "int8"});
+  INFO(outcome.err);
+  REQUIRE(outcome.code == 0);
+  const Outcome checked = run_harness({"validate", only_file(folder.path(), ".json").string()});
+  INFO(checked.out);
+  CHECK(checked.code == 0);
+  CHECK(checked.out.find("checks are not judged") == std::string::npos);
+}
+
 TEST_CASE("what is timed is int8, under steps and by LoadGen", "[int8][long]") {
   const TemporaryFolder folder;
   const auto answer = [&](const std::string& precision) {
