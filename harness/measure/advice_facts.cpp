@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "harness/measure/profile_file.hpp"
 #include "harness/measure/replay_session.hpp"
 #include "harness/plan/ablation_plan.hpp"
+#include "harness/result/setting.hpp"
 #include "harness/system/doctor.hpp"
 #include "harness/system/interrupt.hpp"
 #include "harness/system/page_faults.hpp"
@@ -97,6 +99,29 @@ bool allows(const AdviceFacts& facts, const AdvisedChange& change) {
   return std::find(facts.possible.begin(), facts.possible.end(), change) != facts.possible.end();
 }
 
+/// What `plan` was asked for, as options of `ablate`: without what holds unasked, and without the
+/// seed, which draws the same work.
+std::string common_options(const RunPlan& plan) {
+  using nlohmann::json;
+  std::vector<std::string> unasked;  // of the workload's own settings
+  for (const SettingInfo& own : plan.workload->info.settings) {
+    unasked.push_back(own.key + "=" + own.default_value);
+  }
+  std::string options;
+  for (const auto& setting : SettingTable::instance().list()) {
+    if (setting->scope != SettingScope::kCommon || setting->name == "seed") continue;
+    const json asked = plan.asked(setting->name);
+    if (asked == setting->standard && !plan.rules.defaults.contains(setting->name)) continue;
+    for (const json& value : asked.is_array() ? asked : json::array({asked})) {
+      const std::string text = plain_text(value);
+      const bool holds = std::find(unasked.begin(), unasked.end(), text) != unasked.end();
+      if (value.is_null() || (asked.is_array() && holds)) continue;
+      options += fmt::format(" --{} {}", setting->option(), pasted_word(text));
+    }
+  }
+  return options;
+}
+
 }  // namespace
 
 AdviceFacts advice_facts(const Profile& profile, RunPlan& plan, const RunRequest& request,
@@ -167,11 +192,8 @@ std::string ablation_command(const RunPlan& plan, const std::vector<Advice>& adv
   if (last == first) return "";
   std::vector<std::string> names;
   for (auto variant = first; variant <= last; ++variant) names.push_back(variant->name);
-  return fmt::format(
-      "{} ablate --workload {} --batch-size {} --threads {} --variants {} "
-      "--out ablation.json",
-      started_as(), plan.rules.workload, plan.context.batch_size, plan.context.threads,
-      join(names, ","));
+  return fmt::format("{} ablate{} --variants {} --out ablation.json", started_as(),
+                     common_options(plan), join(names, ","));
 }
 
 }  // namespace harness

@@ -17,7 +17,8 @@ AdviceFacts advice_facts(const Profile& profile, RunPlan& plan, const RunRequest
                          std::vector<std::string>& notes);
 
 /// The command of the ablation that begins with the profile's own set-up and ends with the last of
-/// the changes that leave the arithmetic as it is; empty where the rules have no such variants.
+/// the changes that leave the arithmetic as it is, on the same task, rules, data and settings.
+/// Empty where the rules have no such variants.
 std::string ablation_command(const RunPlan& plan, const std::vector<Advice>& advice);
 
 }  // namespace harness

@@ -117,7 +117,8 @@ std::string render_advice(const AdviceReport& report, const Profile& profile, st
   }
   if (!report.measured.empty()) text += tried_lines(report, columns);
   if (!report.try_command.empty() && report.measured.empty()) {
-    text += "\nTo try them, one on top of the other:\n  " + printable(report.try_command, 400) +
+    // Lines to be pasted are whole, or of no use.
+    text += "\nTo try them, one on top of the other:\n  " + printable(report.try_command, 4096) +
             "\n  " + started_as() + " advise " + pasted_word(printable(report.profile_file, 4096)) +
             " --measured ablation.json\n";
   }
