@@ -7,6 +7,7 @@
 #include <set>
 #include <thread>
 
+#include "harness/result/digest.hpp"
 #include "tests/support/suite_home.hpp"
 
 using namespace harness;  // NOLINT(google-build-using-namespace)
@@ -290,4 +291,28 @@ TEST_CASE("a full disk costs a suite neither its summary nor what was measured",
   CHECK((begun ? home.run({"suite", "--resume", (out / "suite").string()})
                : home.suite(out / "suite"))
             .code == 0);
+}
+
+TEST_CASE("a suite passes on what its runs say of their precision", "[suite]") {
+  const SuiteHome home;
+  home.write({{"quality", "0.1"}});
+  const TemporaryFolder out;
+  REQUIRE(home.suite(out.path()).code == 3);
+  // The file of a valid run, as a machine of slow int8 would have left it.
+  const fs::path file = out / read_suite(out.path())["tasks"][2]["run"]["file"].get<std::string>();
+  json run = read_json_file(file);
+  run["status"]["recommendations"].push_back(
+      "int8 is slower than fp32 on this machine: measure in fp32 (--precision fp32)");
+  run["digest"] = digest_of(run);
+  std::ofstream(file) << run;
+  home.write({});
+  const Outcome outcome = home.run({"suite", "--resume", out.path().string()});
+  CAPTURE(outcome.out, outcome.err);
+  CHECK(outcome.code == 0);
+  CHECK_THAT(outcome.out, Catch::Contains("  advice: int8 is slower than fp32"));
+  const json suite = read_suite(out.path());
+  CHECK(suite["tasks"][2]["run"]["uuid"] == run["identity"]["uuid"]);
+  CHECK_THAT(suite["status"]["recommendations"].dump(),
+             Catch::Contains("(--precision fp32): stub-train/steps\""));
+  CHECK(home.run({"validate", out.path().string()}).code == 0);
 }

@@ -225,6 +225,13 @@ void judge(Suite& suite, const SuitePlan& plan, const Runner& runner) {
     status.state = status.violations.empty() ? RunState::kValid : RunState::kInvalid;
   }
   judge_machine(suite);
+  std::vector<const Result*> runs;
+  for (const Slot& slot : runner.slots()) {
+    if (slot.so_far.latest) runs.push_back(&slot.so_far.latest->run);
+  }
+  for (std::string& advice : advice_on_precision(runs)) {
+    status.recommendations.push_back(std::move(advice));
+  }
   std::vector<std::string> mistrusted;
   for (const SuiteTask& task : suite.tasks) {
     if (task.run && task.run->mistrusted) mistrusted.push_back(name_of(task));

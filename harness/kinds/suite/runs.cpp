@@ -150,4 +150,27 @@ SuiteTask task_of(const SuiteRunPlan& plan, const RunFile& file) {
   return task;
 }
 
+std::vector<std::string> advice_on_precision(const std::vector<const Result*>& runs) {
+  struct Piece {
+    std::string advice{};
+    std::vector<std::string> names{};
+  };
+  // Its figures differ from run to run, what stands before them does not.
+  const auto subject = [](const std::string& advice) { return advice.substr(0, advice.find(':')); };
+  std::vector<Piece> pieces;
+  for (const Result* run : runs) {
+    for (const std::string& advice : run->status.recommendations) {
+      if (advice.find("--precision ") == std::string::npos) continue;
+      auto known = std::find_if(pieces.begin(), pieces.end(), [&](const Piece& one) {
+        return subject(one.advice) == subject(advice);
+      });
+      if (known == pieces.end()) known = pieces.insert(known, Piece{advice, {}});
+      known->names.push_back(run->rules.workload + "/" + run->rules.scenario);
+    }
+  }
+  std::vector<std::string> all;
+  for (const Piece& piece : pieces) all.push_back(piece.advice + ": " + join(piece.names, ", "));
+  return all;
+}
+
 }  // namespace harness

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "harness/kinds/suite/plan.hpp"
 #include "harness/kinds/suite/suite.hpp"
@@ -45,5 +46,9 @@ void remove_stopped_tries(const SuiteRunPlan& run, const RunFile& file);
 
 /// The run as the suite's result has it.
 SuiteTask task_of(const SuiteRunPlan& plan, const RunFile& file);
+
+/// What the files of `runs` recommend about their precision, each piece of advice once, with the
+/// names of the runs that it is for: of a run in a suite nobody reads its own summary.
+std::vector<std::string> advice_on_precision(const std::vector<const Result*>& runs);
 
 }  // namespace harness

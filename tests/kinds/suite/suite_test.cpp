@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "harness/kinds/suite/lines.hpp"
+#include "harness/kinds/suite/runs.hpp"
 
 using namespace harness;  // NOLINT(google-build-using-namespace)
 
@@ -160,4 +161,22 @@ TEST_CASE("a score says how many of its runs are mistrusted", "[suite]") {
         "1.00 x the reference, over 2 of 3; 1 of them is mistrusted");
   tasks[1].run->mistrusted = true;
   CHECK_THAT(score_text(compared(tasks, reference)), Catch::EndsWith("; 2 of them are mistrusted"));
+}
+
+TEST_CASE("what several runs say of their precision is said once, with their names", "[suite]") {
+  const auto run = [](const char* scenario, const std::string& advice) {
+    Result result;
+    result.rules.workload = "a";
+    result.rules.scenario = scenario;
+    result.status.recommendations = {"load average 5.00 on 2 CPUs: wait", advice};
+    return result;
+  };
+  const std::string slow = "int8 is slower than fp32 on this machine: ";
+  const std::string remedy = " GFLOP/s in int8: measure in fp32 (--precision fp32)";
+  const std::string chosen = "bf16 was chosen because it is faster: --precision fp32 is without it";
+  const Result one = run("one", slow + "100" + remedy);
+  const Result all = run("all", slow + "200" + remedy);
+  const Result served = run("served", chosen);
+  CHECK(advice_on_precision({&one, &all, &served}) ==
+        std::vector<std::string>{slow + "100" + remedy + ": a/one, a/all", chosen + ": a/served"});
 }
