@@ -10,6 +10,7 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -134,6 +135,18 @@ TEST_CASE("a model that fails, or gives what was not promised, ends the run", "[
     INFO(one.code);
     own.check_refused(one.says);
   }
+}
+
+TEST_CASE("a model that asks for more memory than is left is refused, not killed", "[model]") {
+  // A quarter of the machine's at a time, which the C library grants without a limit, and never
+  // written to: without one the run ends well, and no memory is taken.
+  const auto bytes = static_cast<std::int64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                     static_cast<std::int64_t>(::sysconf(_SC_PAGESIZE));
+  OwnModelRun own("def forward(self, x):\n    held = [x]\n    for i in range(16):\n" +
+                  ("        held.append(torch.empty([x.size(1) * " + std::to_string(bytes / 16)) +
+                  " + i]))\n    return x.flatten(1) @ self.weight * (len(held) / len(held))");
+  CHECK_THAT(own.refusal(1, {"--allocator", "system"}),
+             is_about("model net.pt", {"memory ran out"}));
 }
 
 TEST_CASE("answers that are not finite make a result invalid, and a reference's no quality",
