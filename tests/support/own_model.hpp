@@ -54,11 +54,14 @@ class OwnModelRun {
     task = task_of(folder_ / "net.pt");
   }
 
-  Outcome run(const std::vector<std::string>& more = {}) {
+  /// The task as it now is.
+  std::string task_file() const {
     std::ofstream(folder_ / "task.json") << task;
-    std::vector<std::string> arguments{"run",         "--task", (folder_ / "task.json").string(),
-                                       "--threads",   "1",      "--out",
-                                       out().string()};
+    return (folder_ / "task.json").string();
+  }
+  Outcome run(const std::vector<std::string>& more = {}) {
+    std::vector<std::string> arguments{"run", "--task", task_file(),   "--threads",
+                                       "1",   "--out",  out().string()};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run_harness(arguments);
   }
