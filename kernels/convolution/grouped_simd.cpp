@@ -70,6 +70,7 @@ struct Row {
 // `kRun` neighbouring pixels, all in registers; three weights at a time beside them.
 template <class Direction, class Spread, int kRun>
 void write_run(const Row& row, Int first) {
+  constexpr int kReads = Direction::reads(kRun);
   const D d;
   const V start = row.bias != nullptr ? load(row.bias) : hn::Zero(d);
   V sums[kRun];
@@ -82,7 +83,7 @@ void write_run(const Row& row, Int first) {
       const Spread spread(i);
       const V weights[kTaps] = {load(by), load(by + kSlice), load(by + 2 * kSlice)};
 #pragma GCC unroll 32
-      for (int q = 0; q < Direction::reads(kRun); ++q) {
+      for (int q = 0; q < kReads; ++q) {
         const V value = spread(pixels + q * row.depth);
 #pragma GCC unroll 16
         for (int p = 0; p < kRun; ++p) {

@@ -314,5 +314,5 @@ TEST_CASE("a suite passes on what its runs say of their precision", "[suite]") {
   CHECK(suite["tasks"][2]["run"]["uuid"] == run["identity"]["uuid"]);
   CHECK_THAT(suite["status"]["recommendations"].dump(),
              Catch::Contains("(--precision fp32): stub-train/steps\""));
-  CHECK(home.run({"validate", out.path().string()}).code == 0);
+  CHECK(home.run({"validate", suite_file(out.path()).string()}).code == 0);
 }

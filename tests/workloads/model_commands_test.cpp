@@ -21,8 +21,9 @@ TEST_CASE("a task steps in lockstep when told", "[model][lockstep]") {
   const OwnModelRun own;
   const std::string orders =
       R"(printf '%s\n' '{"do":"step","count":2}' '{"do":"evaluate"}' '{"do":"finish"}')";
-  const std::string side = "'" + harness_program() + "' run --lockstep --threads 1 --task '" +
-                           own.task_file() + "' --out '" + own.out().string() + "'";
+  std::string side = "'";
+  side += harness_program() + "' run --lockstep --threads 1 --task '" + own.task_file() +
+          "' --out '" + own.out().string() + "'";
   const Outcome outcome = Process({"-c", orders + " | " + side}, {}, {}, "bash").wait();
   CAPTURE(outcome.out, outcome.err);
   CHECK(outcome.code == 0);

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "harness/base/hash.hpp"
+#include "harness/base/steady.hpp"
 #include "kernels/runtime/allocator.hpp"
 #include "kernels/runtime/threads.hpp"
 #include "tests/support/files_of_runs.hpp"
@@ -230,9 +231,10 @@ TEST_CASE("a model that ends the process does not pass for a run that is done", 
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
   if (child == 0) {
-    Guard guard("model net", [](const std::string& what) {
+    const auto give_up = [](const std::string& what) {
       std::_Exit(what == "model net: it ended the process" ? 42 : 43);
-    });
+    };
+    Guard guard("model net", give_up, steady_seconds);
     const Guard::Call call(guard, 100, "late");
     std::exit(0);
   }

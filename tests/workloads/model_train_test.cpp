@@ -128,7 +128,12 @@ TEST_CASE("a model that gives its losses is trained", "[model]") {
         "all = {'a': self.weight.sum()}\n    for i in range(64):\n        all[str(i)] = "
         "self.bias.sum()\n    return all",
         "at most 64");
-    refused("return {'l' + str(int(labels[0])): self.weight.sum()}", "at first");
+    save_trained(own / "net.pt",
+                 "def forward(self, x, labels):\n"
+                 "    return {'l' + str(int(labels[0])): self.weight.sum()}");
+    own.task["model"]["sha256"] = sha256_of_file(own / "net.pt");
+    // With another seed it may be found while it warms up.
+    CHECK_THAT(own.refusal(2, {"--seed", "1"}), is_about("model net.pt", {"l1", "at first"}));
   }
   SECTION("a graph that cannot be walked back") {
     refused("y = self.weight.exp()\n    z = y.sum()\n    y.mul_(2)\n    return z + y.sum()",
