@@ -17,9 +17,13 @@ namespace {
 
 constexpr double kMargins = 3;  // that the scale reaches to either side
 
-/// The first row as the pairs so far have it; its own interval is that of the last look.
+/// The first row that waits for a verdict, as the pairs so far have it; its own interval is that of
+/// the last look.
 GateRow so_far(const GateReport& report) {
-  GateRow row = report.rows.front();
+  const auto open = std::find_if(report.rows.begin(), report.rows.end(), [](const GateRow& row) {
+    return is_open(row) && !row.improvements.empty();
+  });
+  GateRow row = open == report.rows.end() ? report.rows.front() : *open;
   row.improvement.reset();
   if (!row.improvements.empty())
     row.improvement = narrowed(row.improvements, row.exact).improvement;

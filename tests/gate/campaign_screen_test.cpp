@@ -57,10 +57,16 @@ TEST_CASE("where nobody watches a cluster is one line without a verdict", "[gate
   // Surely slower, and beyond its first look: still nothing that looks like a verdict.
   const std::string later = progress_line(sample_campaign(0.9, 15), {15, 40, 300, 1500});
   CHECK_THAT(later, Catch::Contains("no verdict; look 2 of 4") && !Catch::Contains("regressed"));
+  // What a look has settled keeps nothing going: shown is what waits for a verdict.
+  GateReport settled = sample_campaign(1, 15);
+  settled.rows[0].verdict = Verdict::kSame;
+  settled.rows[1].verdict = Verdict::kInconclusive;
+  CHECK_THAT(progress_line(settled, {15, 40, 300, 1500}),
+             Catch::StartsWith("cluster 15 of at most 40: time.total "));
   // Before there is a plan nobody knows how long it takes.
   const std::string first = progress_line(sample_campaign(0.9, 1), {1});
   CHECK_THAT(first,
-             Catch::StartsWith("cluster 1: time.step 0.9") &&
+             Catch::StartsWith("cluster 1: time.step 0.8") &&
                  Catch::EndsWith("so far, no verdict; the next one's cost decides how many"));
 }
 
