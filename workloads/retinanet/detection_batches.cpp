@@ -39,8 +39,10 @@ Target target_of(const AnnotationSet& set, std::size_t index, int64_t width, boo
 }
 
 /// (3, H, W) float32 in [0, 1].
-at::Tensor unit_range(Image& image, bool mirror) {
-  at::Tensor pixels = at::from_blob(image.pixels.data(), {image.height, image.width, 3}, at::kByte)
+at::Tensor unit_range(const Image& image, bool mirror) {
+  // Only read, and copied by the conversion.
+  auto* const bytes = const_cast<std::uint8_t*>(image.pixels.data());
+  at::Tensor pixels = at::from_blob(bytes, {image.height, image.width, 3}, at::kByte)
                           .permute({2, 0, 1})
                           .to(at::kFloat)
                           .contiguous()
@@ -107,14 +109,21 @@ at::Tensor joined(const std::vector<at::Tensor>& images) {
   return all;
 }
 
-Batch prepare_image(const AnnotationSet& set, const BatchOptions& options,
+Batch batch_of(const Image& image, bool mirror, MapSize size) {
+  if (image.height == size.height && image.width == size.width) {
+    return {transformed(image, mirror), {}, {size}};
+  }
+  return transform({unit_range(image, mirror)}, {}, size.height, size.width);
+}
+
+Batch prepare_image(const AnnotationSet& set, PictureCache& pictures, const BatchOptions& options,
                     const TrainingOrder& order, std::size_t position) {
   decode_on_one_thread();
   const at::NoGradGuard no_grad;
   const TrainingOrder::Place place = order.at(position);
   const bool mirror = flipped(options.augmentation_seed, place.epoch, place.image);
   const MapSize size{options.height, options.width};
-  Batch batch = load_picture(set, place.image, mirror, size);
+  Batch batch = batch_of(*pictures.picture(place.image), mirror, size);
   const MapSize original = batch.original_sizes.front();
   batch.targets.push_back(resize_target(target_of(set, place.image, original.width, mirror),
                                         original, size, place.image));
@@ -167,16 +176,12 @@ Batch join_batches(std::vector<Batch> parts) {
 }
 
 DetectionSample load_sample(const AnnotationSet& set, std::size_t index, bool mirror) {
-  Image image = load_image(set, index);
+  const Image image = load_image(set, index);
   return {unit_range(image, mirror), target_of(set, index, image.width, mirror)};
 }
 
 Batch load_picture(const AnnotationSet& set, std::size_t index, bool mirror, MapSize size) {
-  Image image = load_image(set, index);
-  if (image.height == size.height && image.width == size.width) {
-    return {transformed(image, mirror), {}, {size}};
-  }
-  return transform({unit_range(image, mirror)}, {}, size.height, size.width);
+  return batch_of(load_image(set, index), mirror, size);
 }
 
 DetectionBatches::DetectionBatches(const AnnotationSet& set, const BatchOptions& options)
@@ -185,10 +190,11 @@ DetectionBatches::DetectionBatches(const AnnotationSet& set, const BatchOptions&
       start_(checked_start(options.start)),
       order_(set.images.size(), static_cast<std::size_t>(options.batch_size * options.world),
              options.data_order_seed),
+      pictures_(set),
       prefetcher_(
           Prefetcher<Batch>::kEndless,
           [this](std::size_t position) {
-            return prepare_image(set_, options_, order_,
+            return prepare_image(set_, pictures_, options_, order_,
                                  start_ + place_among_all(options_, position));
           },
           limits(options), [](const Batch& one) { return one.images.nbytes(); }) {}

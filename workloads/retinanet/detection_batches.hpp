@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "workloads/data/annotations.hpp"
+#include "workloads/data/picture_cache.hpp"
 #include "workloads/data/prefetcher.hpp"
 #include "workloads/data/sampler.hpp"
 #include "workloads/retinanet/transform.hpp"
@@ -67,6 +68,7 @@ class DetectionBatches {
   BatchOptions options_;
   std::size_t start_;
   TrainingOrder order_;
+  PictureCache pictures_;
   Prefetcher<Batch> prefetcher_;  ///< one image each; last, so that its threads end first
 };
 

@@ -103,7 +103,9 @@ Description RetinaNetTraining::describe(const WorkloadContext& context) const {
     for (const ImageRecord& image : data_->train.images) boxes = std::max(boxes, image.box_count);
   }
   if (context.kernels.at("matcher") != "reference") boxes = 0;
-  return {retinanet_memory_bytes(context.batch_size, settings.height, settings.width, spec_.classes,
+  const std::size_t kept = data_ ? kept_picture_bytes(data_->train) : 0;
+  return {static_cast<double>(kept) +
+          retinanet_memory_bytes(context.batch_size, settings.height, settings.width, spec_.classes,
                                  static_cast<std::int64_t>(boxes), spec_.architecture)};
 }
 
