@@ -143,10 +143,10 @@ TEST_CASE("what a scenario of a tier asks of the quality is asked of a run, and 
   const std::vector<std::string> at_home = {"HARNESS_HOME=" + home.path().string()};
   const TemporaryFolder folder;
   const auto run = [&](const std::string& quality) {
-    const Outcome outcome = run_added(
-        {"run", "--workload", "null", "--set", "step-ms=0", "--set", "quality=" + quality,
-         "--scenario", "bursts", "--out", (folder / quality).string()},
-        at_home);
+    const Outcome outcome =
+        run_added({"run", "--workload", "null", "--set", "step-ms=0", "--set", "quality=" + quality,
+                   "--scenario", "bursts", "--out", (folder / quality).string()},
+                  at_home);
     return outcome.code;
   };
   CHECK(run("0.7") == 3);

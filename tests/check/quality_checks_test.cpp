@@ -80,9 +80,9 @@ TEST_CASE("what is checked of the golden data in int8 is derived again", "[reche
           checks.push_back({"detections[0].count", "300", "300", 0, 0, true});
         }).places == Places{"/quality/checks/8/name"});
   // In fp32 they are, and more closely.
-  CHECK_FALSE(
-      found_in([](Result& run, Checks&) { run.settings.effective["precision"] = "fp32"; })
-          .places.empty());
+  CHECK_FALSE(found_in([](Result& run, Checks&) {
+                run.settings.effective["precision"] = "fp32";
+              }).places.empty());
 }
 
 TEST_CASE("of a precision that no rule knows it is said that nothing is judged", "[recheck]") {
