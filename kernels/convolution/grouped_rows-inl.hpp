@@ -25,7 +25,7 @@ using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 using Bf16 = std::uint16_t;
 
-constexpr Int kLanes = hn::MaxLanes(D());
+inline constexpr Int kLanes = hn::MaxLanes(D());
 
 HWY_INLINE V load(const float* from) { return hn::LoadU(D(), from); }
 HWY_INLINE V load(const Bf16* from) { return kernels::HWY_NAMESPACE::load_bf16(D(), from); }

@@ -98,7 +98,7 @@ TEST_CASE("what does not fit a setting is refused before anything runs", "[added
     rules.replace(rules.find(text), text.size(), other);
     const std::string file = (folder.path() / "rules.json").string();
     std::ofstream(file) << rules;
-    const ErrorParts found =
+    ErrorParts found =
         refusal_in(run_added({"run", "--rules", file, "--out", folder.path().string()}));
     CHECK(found.about.find("rules.json") != std::string::npos);
     return found;

@@ -62,7 +62,7 @@ TEST_CASE("what is checked of the golden data in int8 is derived again", "[reche
   using Places = std::vector<std::string>;
   using Checks = std::vector<Check>;
   const Found honest = found_in([](Result&, Checks&) {});
-  CHECK(honest.places == Places{});
+  CHECK(honest.places.empty());
   CHECK_FALSE(honest.noted);
   CHECK(found_in([](Result&, Checks& checks) { checks[0].tolerance = 1e9; }).places ==
         Places{"/quality/checks/0/tolerance"});

@@ -90,7 +90,7 @@ TEST_CASE("conv-block: each gradient asked for alone is the same as beside the o
       const auto asked = torch::autograd::grad({output}, {wanted}, {at::ones_like(output)}, true);
       CHECK(relative_error(asked[0], expected[i + 1]) < 1e-5);
       // And where nothing else is trained.
-      for (at::Tensor leaf : leaves(tried)) leaf.set_requires_grad(leaf.is_same(wanted));
+      for (const at::Tensor& leaf : leaves(tried)) leaf.set_requires_grad(leaf.is_same(wanted));
       const at::Tensor alone = run(implementation, c, tried);
       const auto frozen = torch::autograd::grad({alone}, {wanted}, {at::ones_like(alone)});
       CHECK(relative_error(frozen[0], expected[i + 1]) < 1e-5);

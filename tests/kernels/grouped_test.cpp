@@ -178,7 +178,7 @@ TEST_CASE("infinities and NaN reach what reads them and nothing else", "[grouped
         INFO(target << ": " << group << " a group, stride " << stride);
         Operands operands({2, 64, 7, 12, group, stride});
         const Int channel = 37;
-        operands.input[static_cast<std::size_t>(((7 + 4) * 12 + 5) * 64 + channel)] = what;
+        operands.input[static_cast<std::size_t>((Int{7 + 4} * 12 + 5) * 64 + channel)] = what;
         operands.forward(true);
         const Int out_height = operands.shape.out_height();
         const Int out_width = operands.shape.out_width();

@@ -352,7 +352,7 @@ TEST_CASE("Winograd: weights whose transforms leave float's range are told", "[w
     std::fill(operands.weights.data(), operands.weights.data() + operands.weights.size(), kNan);
     CHECK(operands.forward());
     // Nor do they hide one beside them: of the same output channel, and of the same input channel.
-    for (const std::size_t kernel : {std::size_t{1}, std::size_t{16 * 9}}) {
+    for (const std::size_t kernel : {std::size_t{1}, std::size_t{16} * 9}) {
       std::fill(operands.weights.data(), operands.weights.data() + operands.weights.size(), 0.0F);
       operands.weights[0] = kNan;
       CHECK(operands.forward());

@@ -28,7 +28,7 @@ class RulesFolder {
   }
   Rules load() const { return load_rules(folder_.path(), "null", scenario_infos()); }
   ErrorParts refusal() const {
-    const ErrorParts found = refusal_of([&] { load(); });
+    ErrorParts found = refusal_of([&] { load(); });
     CHECK((found.about.empty() || found.about.ends_with("/null.json")));
     return found;
   }
