@@ -194,7 +194,7 @@ TEST_CASE("a model that fails later leaves an aborted result with what was measu
   CHECK(refusal_in(outcome, 2).names("too bright"));
   const json result = own.result();
   CHECK(result.at("/status/state"_json_pointer) == "aborted");
-  const json metrics = result.at("metrics");
+  const json& metrics = result.at("metrics");
   const auto steps = std::find_if(metrics.begin(), metrics.end(),
                                   [](const json& one) { return one.at("tag") == "time.step"; });
   REQUIRE(steps != metrics.end());
