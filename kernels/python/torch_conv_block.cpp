@@ -180,7 +180,10 @@ Gradients backward(const at::Tensor& gradient, const MaybeTensor& input, at::Int
   at::Tensor mask;
   if (activated) {
     mask = channels_last(*activated);
-    if (!convolution->applies_mask()) dense = at::threshold_backward(dense, mask, 0);
+    if (!convolution->applies_mask()) {
+      dense = at::threshold_backward(dense, mask, 0);
+      mask = at::Tensor();
+    }
   }
   const at::Tensor none = at::empty({0}, gradient.options());
   Gradients result{none, none, none};
@@ -190,7 +193,7 @@ Gradients backward(const at::Tensor& gradient, const MaybeTensor& input, at::Int
   if (wanted[1]) {
     by_weight = convolution->backward_weights(channels_last(*input), dense, mask, weights, by_bias);
   } else if (wanted[2]) {
-    by_bias = convolution->backward_bias(dense, convolution->applies_mask() ? mask : at::Tensor());
+    by_bias = convolution->backward_bias(dense, mask);
   }
   return result;
 }

@@ -133,17 +133,6 @@ struct Exact {
   std::vector<double> output, grad_input, grad_weights;
 };
 
-/// l2.
-double relative_error(Floats& actual, const std::vector<double>& expected) {
-  double error = 0;
-  double norm = 0;
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    error += std::pow(actual[i] - expected[i], 2);
-    norm += std::pow(expected[i], 2);
-  }
-  return norm > 0 ? std::sqrt(error / norm) : std::sqrt(error);
-}
-
 }  // namespace
 
 TEST_CASE("grouped convolutions equal those of double precision, of any size", "[grouped]") {

@@ -179,17 +179,6 @@ struct Exact {
   std::vector<double> output, grad_input, grad_weights, grad_bias;
 };
 
-/// l2.
-double relative_error(Floats& actual, const std::vector<double>& expected) {
-  double error = 0;
-  double norm = 0;
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    error += std::pow(actual[i] - expected[i], 2);
-    norm += std::pow(expected[i], 2);
-  }
-  return norm > 0 ? std::sqrt(error / norm) : std::sqrt(error);
-}
-
 std::vector<Problem> problems(int tile) {
   const auto shape = [&](Int batch, Int in, Int out, Int height, Int width, Int padding = 1) {
     return WinogradShape{batch, in, out, height, width, padding, tile};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -27,3 +28,14 @@ class Floats {
   std::size_t count_, offset_ = 0;
   std::vector<float> memory_;
 };
+
+/// In the Euclidean norm.
+inline double relative_error(Floats& actual, const std::vector<double>& expected) {
+  double error = 0;
+  double norm = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    error += std::pow(actual[i] - expected[i], 2);
+    norm += std::pow(expected[i], 2);
+  }
+  return norm > 0 ? std::sqrt(error / norm) : std::sqrt(error);
+}
