@@ -91,7 +91,7 @@ struct Operands {
     for_each_output([&](std::size_t index, Int picture, Int y, Int x, Int channel) {
       const double off =
           std::abs(static_cast<double>(output[index]) - exact(picture, y, x, channel));
-      worst = std::isnan(off) ? kInfinity : std::max(worst, off);
+      worst = std::isnan(off) ? std::numeric_limits<double>::infinity() : std::max(worst, off);
     });
     return worst;
   }
