@@ -6,22 +6,18 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <system_error>
 #include <thread>
 #include <vector>
 
 #include "harness/base/error.hpp"
+#include "harness/base/steady.hpp"
 
 namespace harness {
 namespace {
 
 constexpr std::size_t kBytes = std::size_t{128} << 20;
 constexpr int kRounds = 7;
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 class Mapping {
  public:
@@ -74,17 +70,17 @@ double page_fault_seconds(int threads) {
   for (double& round : seconds) {
     double warm = 0;
     const double faults = faults_so_far();
-    const double begin = now();
+    const double begin = steady_seconds();
     {
       const Mapping memory;
       touch(memory.begin(), threads, page);
-      const double faulted = now();
+      const double faulted = steady_seconds();
       touch(memory.begin(), threads, page);
-      warm = now() - faulted;
+      warm = steady_seconds() - faulted;
     }
     // Counted: where the system gives huge pages unasked, a fault brings many of the base size.
     const double taken = std::max(faults_so_far() - faults, 1.0);
-    round = std::max(now() - begin - 2 * warm, 0.0) / taken;
+    round = std::max(steady_seconds() - begin - 2 * warm, 0.0) / taken;
   }
   std::nth_element(seconds.begin(), seconds.begin() + kRounds / 2, seconds.end());
   return seconds[kRounds / 2];

@@ -127,9 +127,12 @@ std::map<std::string, json> take_scenarios(json& tier, const std::string& where,
   for (const auto& [scenario, entry] : entries.items()) {
     if (!entry.is_object()) refuse(file, where + "/scenarios/" + scenario + ": is no object");
     for (const auto& [key, value] : entry.items()) {
-      // It would take the tier's own value away.
-      if (value.is_null())
-        refuse(file, fmt::format("{}/scenarios/{}/{}: is null", where, scenario, key));
+      // A null would take the tier's own value away.
+      const char* trouble = value.is_null()                           ? "is null"
+                            : key == "scenario" || key == "scenarios" ? "stands in the tier alone"
+                                                                      : nullptr;
+      if (trouble == nullptr) continue;
+      refuse(file, fmt::format("{}/scenarios/{}/{}: {}", where, scenario, key, trouble));
     }
     json& other = others[scenario] = tier;
     // As a whole: the bounds of the tier's metric are none of another metric's.

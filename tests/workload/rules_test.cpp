@@ -124,6 +124,9 @@ TEST_CASE("a tier has further scenarios, each with its own words in place of the
   CHECK(refused_at({{"offline", 3}}) == scenarios + "/offline");
   CHECK(refused_at({{"offlin", json::object()}}) == scenarios + "/offlin/scenario");
   CHECK(further({{"offlin", json::object()}}).refusal().names("offline"));
+  for (const char* key : {"scenario", "scenarios"}) {
+    CHECK(refused_at({{"offline", {{key, json::object()}}}}) == scenarios + "/offline/" + key);
+  }
   CHECK(refused_at({{"offline", {{"round", 7}}}}) == scenarios + "/offline/round");
   for (const json& seconds :
        {json{{"min_seconds", nullptr}}, json{{"min_seconds", 2}, {"max_seconds", 1}}}) {

@@ -354,5 +354,6 @@ TEST_CASE("a model that finds boxes is judged on a folder of the user's", "[mode
   SECTION("no folder") {
     own.task["model"]["samples"]["boxes"] = "nowhere";
     CHECK_THAT(own.refusal().about, Catch::EndsWith("/nowhere"));
+    CHECK(own.refusal().names("samples/boxes"));
   }
 }

@@ -1,5 +1,6 @@
 #include <ATen/ATen.h>
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -58,6 +59,11 @@ class BoxSamples : public ModelSampleSet {
 
 std::unique_ptr<ModelSampleSet> open_box_samples(const ModelTask& task,
                                                  const WorkloadContext& context) {
+  // What opens the folder speaks of --data, which names none here.
+  if (std::error_code error; !std::filesystem::is_directory(task.samples.boxes, error)) {
+    throw Error(printable(task.samples.boxes.string()), "is no folder",
+                "samples/boxes of the task file names it");
+  }
   return std::make_unique<BoxSamples>(
       task, open_data_folder(task.samples.boxes, static_cast<int>(task.samples.classes),
                              preparation_of(context)));
