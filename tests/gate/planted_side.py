@@ -5,7 +5,7 @@
     build/release/harness gate --lockstep --budget 5 --ab-base "$C" \\
         --ab-cand "python3 tests/gate/planted_side.py --slower 0.03 -- $C"
 
-Orders and answers go through (docs/lockstep.md). Behind the steps that are to be slow it sleeps, and adds what it slept
+Orders and answers go through (docs/lockstep.md). Behind the steps that are to be slow it waits, and adds how long it did
 to their seconds, as a program would that takes so long. `--slower 0.5 --every 5`: every fifth step takes half as long
 again. `--slower 0.1 --starts 3`: one start of three, by chance, is slow throughout. `--slower 0`: nothing but the way
 through this program, for the other side, where the sides' start or memory matters. Steps of a
@@ -19,6 +19,15 @@ import random
 import subprocess
 import sys
 import time
+
+
+def wait(seconds):
+    """Returns how long it took. Sleep alone is late by a tenth of a millisecond, by chance by much more."""
+    begin = time.perf_counter()
+    time.sleep(max(0.0, seconds - 1e-3))
+    while time.perf_counter() - begin < seconds:
+        pass
+    return time.perf_counter() - begin
 
 
 def main():
@@ -62,9 +71,7 @@ def main():
         for i, seconds in enumerate(answer.get("seconds", [])):
             done += 1
             if is_slow and options.slower > 0 and done % options.every == 0:
-                begin = time.perf_counter()
-                time.sleep(options.slower * seconds)
-                answer["seconds"][i] += time.perf_counter() - begin
+                answer["seconds"][i] += wait(options.slower * seconds)
         pass_on(json.dumps(answer) + "\n" if "seconds" in answer else line)
         if not line:
             break
