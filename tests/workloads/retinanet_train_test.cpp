@@ -215,6 +215,8 @@ TEST_CASE("what cannot be run is refused in one line before anything is measured
   check_refused(train(data, out.path(), {"--tier", "submission"}),
                 "4 images do not make one batch of 16");
   check_refused(train(data, out.path(), {"--kernels", "focal-lss=reference"}), "focal-loss");
+  // An operator that other workloads have.
+  check_refused(train(data, out.path(), {"--kernels", "encoder=custom"}), "encoder");
   check_refused(train(data, out.path(), {"--batch-size", "9"}), "images");
   check_refused(run_harness({"run", "--workload", "retinanet-train", "--set", "image-size=12"}),
                 "HEIGHTxWIDTH");

@@ -63,7 +63,7 @@ WorkloadInfo training_info(const std::string& name, const std::string& summary,
            {"warmup-epochs", warmup_epochs, "epochs of linear warm-up", {}},
            {"repeat-batch", "no", "train on the first batch again and again", {"no", "yes"}},
            {"workers", "2", "threads that decode pictures ahead of the step", {}}},
-          operator_infos(),
+          operator_infos({"box-loss", "conv-block", "focal-loss", "matcher", "optimizer"}),
           {"retinanet-golden/1"},
           "pictures in COCO format",
           true};
