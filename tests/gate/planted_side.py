@@ -5,7 +5,7 @@
     build/release/harness gate --lockstep --budget 5 --ab-base "$C" \\
         --ab-cand "python3 tests/gate/planted_side.py --slower 0.03 -- $C"
 
-Orders and answers go through (docs/lockstep.md). Behind the steps that are to be slow it waits, and adds how long it did
+Orders and answers go through (docs/lockstep.md). Behind the steps that are to be slow it waits, and adds that time
 to their seconds, as a program would that takes so long. `--slower 0.5 --every 5`: every fifth step takes half as long
 again. `--slower 0.1 --starts 3`: one start of three, by chance, is slow throughout. `--slower 0`: nothing but the way
 through this program, for the other side, where the sides' start or memory matters. Steps of a
